@@ -1,0 +1,273 @@
+"""Settings: where the database is, and how a search runs.
+
+Precedence everywhere: flag > environment > ``pathrag.toml`` > default.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from pathrag_gds.errors import ConfigError, TenantError
+
+__all__ = [
+    "DEFAULT_TENANT",
+    "PRESETS",
+    "Connection",
+    "SearchConfig",
+    "Settings",
+    "check_tenant",
+    "read_settings",
+]
+
+DEFAULT_TENANT = "default"
+SETTINGS_FILE = "pathrag.toml"
+
+RevisitPolicy = Literal["node", "edge", "topic", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """Where a Neo4j server is, and who we are there.
+
+    Attributes:
+        uri: Such as ``bolt://localhost:7687`` or ``neo4j+s://….databases.neo4j.io``.
+        password: Never shown by ``repr``.
+        database: Name of the database, empty for the user's home database.
+    """
+
+    uri: str
+    username: str = "neo4j"
+    password: str = field(default="", repr=False)
+    database: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What flags, environment and settings file say; empty string or None where they are silent.
+
+    Attributes:
+        source: Where ``uri`` came from (``--uri``, ``NEO4J_URI``, the file), for messages.
+    """
+
+    uri: str = ""
+    username: str = ""
+    password: str = field(default="", repr=False)
+    database: str = ""
+    home: str = ""
+    lane: str = ""
+    tenant: str = ""
+    model: str = ""
+    reranker: str = ""
+    source: str = ""
+
+    def connection(self) -> Connection | None:
+        """Give the server that was named, or None when none was."""
+        if not self.uri:
+            return None
+        return Connection(self.uri, self.username or "neo4j", self.password, self.database)
+
+
+_ENVIRONMENT = {
+    "uri": "NEO4J_URI",
+    "username": "NEO4J_USERNAME",
+    "password": "NEO4J_PASSWORD",
+    "database": "NEO4J_DATABASE",
+    "home": "PATHRAG_HOME",
+    "lane": "PATHRAG_LANE",
+    "tenant": "PATHRAG_TENANT",
+    "model": "PATHRAG_MODEL",
+    "reranker": "PATHRAG_RERANKER",
+}
+
+
+def read_settings(
+    flags: Mapping[str, str | None] | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> Settings:
+    """Merge flags, environment and ``pathrag.toml`` of the folder, in that order of precedence.
+
+    A user name, password or database is only taken from the source that gave the URI or from one
+    of higher precedence, so a password for one server never goes to another.
+
+    Args:
+        flags: Values by field name; None or empty means not given.
+        environment: Defaults to the process's.
+        folder: Where ``pathrag.toml`` may lie; defaults to the current folder.
+
+    Raises:
+        ConfigError: The file is not valid TOML, or has a key or type that is unknown.
+    """
+    environment = os.environ if environment is None else environment
+    file = (folder or Path.cwd()) / SETTINGS_FILE
+    levels: list[tuple[str, dict[str, str]]] = [
+        ("flag", {k: v for k, v in (flags or {}).items() if v}),
+        (
+            "environment",
+            {k: environment[name] for k, name in _ENVIRONMENT.items() if environment.get(name)},
+        ),
+        (str(file), _read_file(file)),
+    ]
+    merged: dict[str, str] = {}
+    uri_found = False
+    for source, values in levels:
+        for key, value in values.items():
+            credential = key in ("username", "password", "database")
+            if key in merged or (credential and uri_found):
+                continue
+            merged[key] = value
+        if "uri" in values and not uri_found:
+            uri_found = True
+            merged["source"] = {"flag": "--uri", "environment": "NEO4J_URI"}.get(source, source)
+    return Settings(**merged)
+
+
+def _read_file(file: Path) -> dict[str, str]:
+    try:
+        data = tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{file} cannot be read: {error}") from error
+    known = {f.name for f in fields(Settings)} - {"source"}
+    for key, value in data.items():
+        if key not in known:
+            raise ConfigError(
+                f"{file}: unknown setting {key!r}.", hint="Known: " + ", ".join(sorted(known))
+            )
+        if not isinstance(value, str):
+            raise ConfigError(f"{file}: {key} must be a string, not {value!r}.")
+    return {key: value for key, value in data.items() if value}
+
+
+def check_tenant(tenant: str) -> str:
+    """Give the tenant back, or refuse an empty one and one with a NUL or surrounding space."""
+    if not tenant or "\0" in tenant or tenant != tenant.strip():
+        raise TenantError(
+            f"{tenant!r} is not a tenant name.",
+            hint="A tenant is any non-empty text without NUL or surrounding space.",
+        )
+    return tenant
+
+
+@dataclass(frozen=True, slots=True)
+class SearchConfig:
+    """How a search runs. Defaults of depth, beam and seeds are those of seeds/000.
+
+    Attributes:
+        top_k: Paths in the result, at least 1.
+        seed_k: Nodes that paths may start from, at least 1.
+        max_depth: Hops at most, 0 to 10; 0 ranks the seeds alone.
+        min_depth: Below it a parent keeps twice ``local_keep`` children and no threshold applies.
+        beam_width: Paths kept from one depth to the next, at least 1.
+        expand_per_path: Extensions of one path that are considered, at least 1.
+        cap_per_relation: Relationships read per node, type and direction, at least 1.
+        local_keep: Children that each parent is guaranteed while half the beam lasts.
+        rerank_limit: Texts scored per depth at most, taken by cosine of the new node; 0 for all.
+        min_score: Paths whose confidence is below are left out of the result.
+        revisit: ``node``: no node twice in a path; ``edge``: no relationship twice; ``topic``:
+            never back to the start; ``none``: anything.
+        normalize_within_depth: Min-max the reranker's scores of each depth to [0, 1] (A3).
+        depth_penalty: Subtracted from the score per hop.
+        weight_rerank: Weight of the reranker's score.
+        weight_link: Weight of how surely the start was linked to the question.
+        rel_types: Relationship types that may be followed; empty for all.
+        labels: Labels that seeds and neighbours must have one of; empty for all.
+        node_filter: In neo4j-graphrag's syntax, on every node after the start.
+        relationship_filter: The same on every relationship.
+        time_limit_s: Stop after so many seconds and give the best so far, outcome ``partial``.
+    """
+
+    top_k: int = 5
+    seed_k: int = 30
+    max_depth: int = 6
+    min_depth: int = 1
+    beam_width: int = 30
+    expand_per_path: int = 20
+    cap_per_relation: int = 20
+    local_keep: int = 2
+    rerank_limit: int = 200
+    min_score: float = 0.10
+    revisit: RevisitPolicy = "node"
+    normalize_within_depth: bool = False
+    depth_penalty: float = 0.0
+    weight_rerank: float = 1.0
+    weight_link: float = 0.0
+    rel_types: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    node_filter: Mapping[str, Any] = field(default_factory=dict)
+    relationship_filter: Mapping[str, Any] = field(default_factory=dict)
+    time_limit_s: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, low, high in (
+            ("top_k", 1, 10_000),
+            ("seed_k", 1, 10_000),
+            ("max_depth", 0, 10),
+            ("min_depth", 0, 10),
+            ("beam_width", 1, 100_000),
+            ("expand_per_path", 1, 100_000),
+            ("cap_per_relation", 1, 100_000),
+            ("local_keep", 0, 100_000),
+            ("rerank_limit", 0, 10_000_000),
+        ):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+                raise ConfigError(f"{name} must be an integer from {low} to {high}, not {value!r}.")
+        if self.revisit not in ("node", "edge", "topic", "none"):
+            raise ConfigError(f"revisit must be node, edge, topic or none, not {self.revisit!r}.")
+        if self.time_limit_s is not None and not self.time_limit_s > 0:
+            raise ConfigError(f"time_limit_s must be above 0, not {self.time_limit_s!r}.")
+        if not 0 <= self.min_score <= 1:
+            raise ConfigError(f"min_score must be from 0 to 1, not {self.min_score!r}.")
+        for name in ("rel_types", "labels"):
+            values = getattr(self, name)
+            if isinstance(values, str):
+                raise ConfigError(f"{name} takes a sequence of names, not one string {values!r}.")
+            object.__setattr__(self, name, tuple(values))
+
+    @classmethod
+    def preset(cls, name: str, **overrides: Any) -> SearchConfig:
+        """Give a named configuration, changed by the overrides.
+
+        Args:
+            name: ``option_d`` (raw reranker scores, seeds/000: 10 of 10) or ``a3`` (min-max within
+                each depth and 0.2 off per hop; 4 of 10).
+
+        Raises:
+            ConfigError: The name or a field is unknown, or a value out of range.
+        """
+        if name not in PRESETS:
+            raise ConfigError(
+                f"There is no preset {name!r}.", hint="Presets: " + ", ".join(sorted(PRESETS))
+            )
+        return PRESETS[name].with_(**overrides)
+
+    def with_(self, **overrides: Any) -> SearchConfig:
+        """Give this configuration with some fields changed; None leaves a field as it is."""
+        known = {f.name for f in fields(self)}
+        unknown = sorted(set(overrides) - known)
+        if unknown:
+            raise ConfigError(
+                f"Unknown search option {unknown[0]!r}.", hint="Known: " + ", ".join(sorted(known))
+            )
+        return replace(self, **{k: v for k, v in overrides.items() if v is not None})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain JSON values, in the order of the fields."""
+        return {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in asdict(self).items()
+        }
+
+
+PRESETS: Mapping[str, SearchConfig] = {
+    "option_d": SearchConfig(),
+    "a3": SearchConfig(normalize_within_depth=True, depth_penalty=0.2),
+}

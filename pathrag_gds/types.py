@@ -1,0 +1,359 @@
+"""The data that flows through a search: frozen, hashable where it is compared, without a database.
+
+Ids are the application's own (property ``id``, unique per tenant), never Neo4j's element ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+__all__ = [
+    "Anchor",
+    "Answer",
+    "Cut",
+    "Edge",
+    "Entity",
+    "Hop",
+    "Outcome",
+    "Path",
+    "PathKey",
+    "RankedPath",
+    "ResultHop",
+    "SearchResult",
+    "SearchStats",
+    "Seed",
+    "Source",
+]
+
+PathKey = tuple[tuple[str, ...], ...]
+Outcome = Literal["answered", "partial", "not_in_graph", "unsupported"]
+AnswerKind = Literal["entity", "value", "relation", "number", "boolean"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A node of the graph, without its vectors.
+
+    Attributes:
+        id: Application key, unique within the tenant.
+        name: What people call it; the id where the node has no name.
+        labels: Its own type labels, sorted; ``__Entity__`` is left out.
+        description: Free text, empty when there is none.
+        properties: Every other attribute, system keys left out.
+        chunk_ids: Chunks that it was read from.
+    """
+
+    id: str
+    name: str
+    labels: tuple[str, ...] = ()
+    description: str = ""
+    properties: Mapping[str, Any] = field(default_factory=dict, compare=False, hash=False)
+    chunk_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A relationship in its stored direction.
+
+    Attributes:
+        key: Tells parallel relationships of one type between the same two nodes apart.
+        source: Id of the start node.
+        target: Id of the end node.
+        type: Relationship type, exactly as in the graph.
+    """
+
+    key: str
+    source: str
+    target: str
+    type: str
+    properties: Mapping[str, Any] = field(default_factory=dict, compare=False, hash=False)
+    chunk_ids: tuple[str, ...] = field(default=(), compare=False, hash=False)
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """Give what makes this relationship itself and no other."""
+        return (self.source, self.type, self.target, self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One step of a path: a relationship and the direction of travel along it."""
+
+    edge: Edge
+    forward: bool
+
+    @property
+    def head(self) -> str:
+        """Id of the node that the step starts from."""
+        return self.edge.source if self.forward else self.edge.target
+
+    @property
+    def tail(self) -> str:
+        """Id of the node that the step leads to."""
+        return self.edge.target if self.forward else self.edge.source
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A walk through the graph: ``len(nodes) == len(hops) + 1``; ``nodes`` holds ids."""
+
+    nodes: tuple[str, ...]
+    hops: tuple[Hop, ...] = ()
+
+    @property
+    def start(self) -> str:
+        """Id of the first node."""
+        return self.nodes[0]
+
+    @property
+    def tail(self) -> str:
+        """Id of the last node: the candidate answer."""
+        return self.nodes[-1]
+
+    @property
+    def depth(self) -> int:
+        """Number of hops."""
+        return len(self.hops)
+
+    @property
+    def key(self) -> PathKey:
+        """Identify the path whichever way it was walked.
+
+        The sorted identities of its relationships, so A→B→C and C→B→A are one; with no hop, the
+        node itself.
+        """
+        if not self.hops:
+            return ((self.nodes[0],),)
+        return tuple(sorted(hop.edge.identity for hop in self.hops))
+
+    def extend(self, hop: Hop) -> Path:
+        """Give this path with one more hop; the hop must start at the tail."""
+        if hop.head != self.tail:
+            raise ValueError(f"hop starts at {hop.head!r}, the path ends at {self.tail!r}")
+        return Path((*self.nodes, hop.tail), (*self.hops, hop))
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """A node that a search may start from.
+
+    Attributes:
+        id: Of the entity.
+        similarity: Cosine of its vector and the question's, in [-1, 1]; 0 without a vector.
+        fused: Reciprocal rank fusion of the vector and the full-text ranking; larger is better.
+    """
+
+    id: str
+    similarity: float
+    fused: float
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A mention of an entity in the question.
+
+    Attributes:
+        id: Of the entity.
+        name: Of the entity.
+        mention: The words of the question, folded.
+        score: 1 for an exact name or alias, below 1 for a name found by full text.
+    """
+
+    id: str
+    name: str
+    mention: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a fact was read: a chunk, and the document it belongs to if that is known."""
+
+    chunk: str
+    document: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultHop:
+    """A hop of a result path with where it was read."""
+
+    hop: Hop
+    sources: tuple[Source, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RankedPath:
+    """A path of the result.
+
+    Attributes:
+        rank: From 1.
+        score: Orders the paths: weighted sum of ``terms``, unbounded.
+        confidence: In [0, 1]; thresholds apply to it.
+        terms: The parts of the score by name, before weighting.
+        text: What the reranker read.
+    """
+
+    rank: int
+    score: float
+    confidence: float
+    terms: Mapping[str, float]
+    text: str
+    path: Path
+    nodes: tuple[Entity, ...]
+    hops: tuple[ResultHop, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the paths say the answer is.
+
+    Attributes:
+        kind: ``entity`` (the end of a path), ``value`` (a property of it), …
+        id: Of the entity, or of the entity that has the property.
+        name: Of that entity.
+        property: Key of the property for ``value``, else empty.
+        value: The property's value for ``value``, else None.
+        confidence: Of the best path that gives it, in [0, 1].
+        paths: Ranks of the paths that give it, ascending.
+        pattern: Index into ``patterns`` of the result, None without one.
+    """
+
+    kind: AnswerKind
+    id: str
+    name: str
+    property: str = ""
+    value: Any = None
+    confidence: float = 0.0
+    paths: tuple[int, ...] = ()
+    pattern: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """How many candidates were dropped at one depth, and why."""
+
+    depth: int
+    reason: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class SearchStats:
+    """What one search cost.
+
+    Attributes:
+        round_trips: Statements run inside the search.
+        setup_round_trips: Statements run once per process before it (ontology, indexes).
+        depth: Expansions that were run.
+        candidates: Paths that were considered, seeds included.
+        texts_scored: Texts that the reranker really read.
+        cache_hits: Texts whose score was known.
+        truncated: Nodes whose relationships were not all read, because of a cap.
+        millis: Wall time by stage, and ``total``.
+    """
+
+    round_trips: int = 0
+    setup_round_trips: int = 0
+    depth: int = 0
+    candidates: int = 0
+    texts_scored: int = 0
+    cache_hits: int = 0
+    truncated: int = 0
+    millis: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """The answer to one question; ``to_dict`` is the one JSON shape of CLI, library and HTTP."""
+
+    question: str
+    tenant: str
+    method: str
+    outcome: Outcome
+    anchors: tuple[Anchor, ...]
+    answers: tuple[Answer, ...]
+    paths: tuple[RankedPath, ...]
+    cut: tuple[Cut, ...]
+    stats: SearchStats
+    config: Mapping[str, Any]
+    seeds: tuple[Seed, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain JSON values; two runs differ in ``stats.millis`` alone."""
+        from pathrag_gds.version import __version__
+
+        return {
+            "version": __version__,
+            "question": self.question,
+            "tenant": self.tenant,
+            "method": self.method,
+            "outcome": self.outcome,
+            "anchors": [
+                {"id": a.id, "name": a.name, "mention": a.mention, "score": a.score}
+                for a in self.anchors
+            ],
+            "answers": [_answer_dict(a) for a in self.answers],
+            "paths": [_path_dict(p) for p in self.paths],
+            "patterns": [],
+            "cut": [{"depth": c.depth, "reason": c.reason, "count": c.count} for c in self.cut],
+            "stats": {
+                "round_trips": self.stats.round_trips,
+                "setup_round_trips": self.stats.setup_round_trips,
+                "depth": self.stats.depth,
+                "candidates": self.stats.candidates,
+                "texts_scored": self.stats.texts_scored,
+                "cache_hits": self.stats.cache_hits,
+                "truncated": self.stats.truncated,
+                "millis": dict(self.stats.millis),
+            },
+            "config": dict(self.config),
+            "warnings": list(self.warnings),
+        }
+
+
+def _answer_dict(answer: Answer) -> dict[str, Any]:
+    return {
+        "kind": answer.kind,
+        "id": answer.id,
+        "name": answer.name,
+        "property": answer.property,
+        "value": answer.value,
+        "confidence": answer.confidence,
+        "paths": list(answer.paths),
+        "pattern": answer.pattern,
+    }
+
+
+def _path_dict(ranked: RankedPath) -> dict[str, Any]:
+    return {
+        "rank": ranked.rank,
+        "score": ranked.score,
+        "confidence": ranked.confidence,
+        "terms": dict(ranked.terms),
+        "text": ranked.text,
+        "nodes": [
+            {
+                "id": node.id,
+                "name": node.name,
+                "labels": list(node.labels),
+                "properties": ({"description": node.description} if node.description else {})
+                | dict(node.properties),
+            }
+            for node in ranked.nodes
+        ],
+        "hops": [
+            {
+                "id": hop.hop.edge.key,
+                "type": hop.hop.edge.type,
+                "source": hop.hop.edge.source,
+                "target": hop.hop.edge.target,
+                "forward": hop.hop.forward,
+                "properties": dict(hop.hop.edge.properties),
+                "sources": [{"document": s.document, "chunk": s.chunk} for s in hop.sources],
+            }
+            for hop in ranked.hops
+        ],
+    }
