@@ -96,9 +96,7 @@ class Artifact:
     @property
     def path(self) -> PurePosixPath:
         """Place of the jar in a Maven repository, relative to its root."""
-        return PurePosixPath(
-            *self.group.split("."), self.artifact, self.version, self.file_name
-        )
+        return PurePosixPath(*self.group.split("."), self.artifact, self.version, self.file_name)
 
     def __str__(self) -> str:
         parts = (self.group, self.artifact, self.version, self.classifier)

@@ -29,7 +29,8 @@ def make_folder(path: Path, *, hint: str) -> Path:
         EmbeddedServerError: The system refuses, for instance on a read-only file system.
     """
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        # Only the user: a store may hold anything.
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path):
             pass
     except OSError as error:
@@ -85,8 +86,7 @@ def exclusive(path: Path, *, wait_s: float, doing: str, hint: str) -> Iterator[N
             except BlockingIOError:
                 if time.monotonic() >= deadline:
                     raise EmbeddedServerError(
-                        f"Another process is still {doing} after {wait_s:.0f} s "
-                        f"(it holds {path}).",
+                        f"Another process is still {doing} after {wait_s:.0f} s (it holds {path}).",
                         hint="Wait for it or end it, then run the command again.",
                     ) from None
                 time.sleep(_POLL_S)

@@ -38,8 +38,10 @@ def find_java(lane: Lane) -> Path:
         if major in lane.java:
             return bundled
         seen.append(f"{bundled} is " + (f"Java {major}" if major else "no Java"))
-    versions = " or ".join(map(str, lane.java)) if len(lane.java) < 3 else (
-        f"{lane.java[0]} to {lane.java[-1]}"
+    versions = (
+        " or ".join(map(str, lane.java))
+        if len(lane.java) < 3
+        else (f"{lane.java[0]} to {lane.java[-1]}")
     )
     raise EmbeddedServerError(
         f"No Java for lane {lane.name}, which needs Java {versions}: {'; '.join(seen)}.",

@@ -1,0 +1,248 @@
+"""A home: the folder that holds one embedded server's data, settings, password and logs.
+
+server.json     lane, address, user and password; mode 600
+conf/           neo4j.conf, written anew at each start
+data/ import/   the store
+logs/           console.log (what the JVM prints), neo4j.log, debug.log
+plugins/        links to the GDS jars
+run/            server.pid, argument files
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import socket
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from pathrag_gds.config import Connection
+from pathrag_gds.errors import EmbeddedServerError
+from pathrag_gds.server.artifacts import DEFAULT_LANE, LANES
+from pathrag_gds.server.files import make_folder, refused, write_atomically
+
+__all__ = ["Home", "Record", "default_home", "free_port", "port_is_free"]
+
+HOST = "127.0.0.1"
+HOME_HINT = "Choose a folder that you can write in with --home (or PATHRAG_HOME)."
+
+
+def default_home() -> Path:
+    """Give the home in use when none is named: ``PATHRAG_HOME``, or the user's data folder."""
+    if chosen := os.environ.get("PATHRAG_HOME"):
+        return Path(chosen).expanduser().absolute()
+    from platformdirs import user_data_path
+
+    return user_data_path("pathrag-gds", appauthor=False) / "server"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What ``server.json`` says."""
+
+    lane: str
+    port: int
+    username: str = "neo4j"
+    password: str = field(default="", repr=False)
+    database: str = "neo4j"
+
+    @property
+    def connection(self) -> Connection:
+        """The address and credentials for the driver."""
+        return Connection(
+            uri=f"bolt://{HOST}:{self.port}",
+            username=self.username,
+            password=self.password,
+            database=self.database,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The layout of a home folder; nothing is read or made until a method is called."""
+
+    path: Path
+
+    @classmethod
+    def at(cls, path: Path | str | None) -> Home:
+        """Give the home at a path, or the default one."""
+        return cls(Path(path).expanduser().absolute() if path else default_home())
+
+    @property
+    def record_file(self) -> Path:
+        """``server.json``."""
+        return self.path / "server.json"
+
+    @property
+    def lock_file(self) -> Path:
+        """Held while a server of this home is started, stopped, dumped or restored."""
+        return self.path / "server.lock"
+
+    @property
+    def conf(self) -> Path:
+        """Folder of ``neo4j.conf``."""
+        return self.path / "conf"
+
+    @property
+    def run(self) -> Path:
+        """Folder of the pid and of argument files."""
+        return self.path / "run"
+
+    @property
+    def logs(self) -> Path:
+        """Folder of the logs."""
+        return self.path / "logs"
+
+    @property
+    def console_log(self) -> Path:
+        """What the JVM printed since its last start."""
+        return self.logs / "console.log"
+
+    @property
+    def store(self) -> Path:
+        """Folder of the user database."""
+        return self.path / "data" / "databases" / "neo4j"
+
+    @property
+    def has_password(self) -> bool:
+        """Whether the server of this home already has users, so the password is settled."""
+        data = self.path / "data"
+        return (data / "dbms" / "auth.ini").exists() or (data / "databases" / "system").exists()
+
+    def make(self) -> None:
+        """Create the folders.
+
+        Raises:
+            EmbeddedServerError: One cannot be made or written in.
+        """
+        make_folder(self.path, hint=HOME_HINT)
+        for name in ("conf", "data", "import", "logs", "plugins", "run"):
+            make_folder(self.path / name, hint=HOME_HINT)
+
+    def read(self) -> Record | None:
+        """Read ``server.json``, or give None when the home is new.
+
+        Raises:
+            EmbeddedServerError: The file is damaged, unreadable, or gone while there are data.
+        """
+        file = self.record_file
+        try:
+            values = json.loads(file.read_text(encoding="utf-8"))
+            record = Record(**values)
+            texts = (record.lane, record.username, record.password, record.database)
+            if not all(isinstance(v, str) and v for v in texts) or record.lane not in LANES:
+                raise ValueError("a value is missing or of the wrong type")
+            if isinstance(record.port, bool) or not 0 < record.port < 65536:
+                raise ValueError("the port is impossible")
+            return record
+        except FileNotFoundError:
+            if self.has_password:
+                raise self._unusable("is gone, but there are data") from None
+            return None
+        except OSError as error:
+            raise refused("read", file, error, hint=HOME_HINT) from error
+        except (ValueError, TypeError) as error:
+            if not self.has_password:
+                # No user was made yet, so nothing but the file itself is lost.
+                return None
+            # The cause may quote the file, which holds the password.
+            raise self._unusable(f"is damaged ({type(error).__name__})") from None
+
+    def _unusable(self, what: str) -> EmbeddedServerError:
+        return EmbeddedServerError(
+            f"{self.record_file} {what}: the server's password is lost with it.",
+            hint="Put the file back. Or move the data to a new home: "
+            f"pathrag server dump FILE --home {self.path} --lane {'|'.join(LANES)}, then "
+            "pathrag server restore FILE --home NEW",
+        )
+
+    def write(self, record: Record) -> None:
+        """Replace ``server.json``; nobody but the user can read it."""
+        text = json.dumps(asdict(record), indent=2) + "\n"
+        try:
+            write_atomically(self.record_file, text, mode=0o600)
+        except OSError as error:
+            raise refused("write", self.record_file, error, hint=HOME_HINT) from error
+
+    def check_lane(self, lane: str | None) -> str:
+        """Give the lane of this home, which must be the wanted one if that is given.
+
+        A new home gets the wanted lane, or the default one.
+
+        Raises:
+            EmbeddedServerError: The home was made by the other lane.
+        """
+        record = self.read()
+        if record is None:
+            return lane or DEFAULT_LANE
+        if lane and lane != record.lane:
+            raise EmbeddedServerError(
+                f"{self.path} was made by lane {record.lane}; lane {lane} cannot open its store.",
+                hint=f"Run with --lane {record.lane}, or give lane {lane} a home of its own "
+                "with --home (or PATHRAG_HOME).",
+            )
+        return record.lane
+
+    def new_record(self, lane: str, port: int) -> Record:
+        """Make a record with a fresh password."""
+        return Record(lane=lane, port=port, password=secrets.token_urlsafe(24))
+
+    def write_conf(self, port: int, page_cache: str) -> None:
+        """Write ``neo4j.conf``: Bolt on the loopback address only, no HTTP, GDS allowed."""
+        settings = {
+            **{
+                f"server.directories.{name}": self.path / name
+                for name in ("data", "logs", "run", "plugins", "import")
+            },
+            "server.default_listen_address": HOST,
+            "server.bolt.listen_address": f"{HOST}:{port}",
+            "server.bolt.advertised_address": f"{HOST}:{port}",
+            "server.http.enabled": "false",
+            "server.https.enabled": "false",
+            "dbms.security.procedures.unrestricted": "gds.*",
+            "dbms.usage_report.enabled": "false",
+            "server.memory.pagecache.size": page_cache,
+            # 256 MB per database would be reserved before the first byte is written.
+            "db.tx_log.preallocate": "false",
+        }
+        lines = [f"{key}={_property(value)}" for key, value in settings.items()]
+        text = "# Written at each start; changes are lost.\n" + "\n".join(lines) + "\n"
+        write_atomically(self.conf / "neo4j.conf", text)
+
+    def link_plugins(self, jars: Iterable[Path]) -> None:
+        """Make the plugins folder hold links to exactly these jars."""
+        folder = self.path / "plugins"
+        wanted = {jar.name: jar for jar in jars}
+        for present in folder.iterdir():
+            if present.is_symlink() and present.readlink() != wanted.get(present.name):
+                present.unlink()
+        for name, jar in wanted.items():
+            link = folder / name
+            if not link.is_symlink():
+                link.symlink_to(jar)
+
+
+def _property(value: object) -> str:
+    return str(value).replace("\\", "\\\\")
+
+
+def free_port() -> int:
+    """Give a port of the loopback address that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def port_is_free(port: int) -> bool:
+    """Tell whether a server could listen on this port of the loopback address now."""
+    with socket.socket() as probe:
+        # As the server does: a port that only lingers in TIME_WAIT is free.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+    return True

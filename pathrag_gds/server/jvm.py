@@ -1,0 +1,235 @@
+"""Run the JVM: argument files, the process and whether it is still the one that was started."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from pathrag_gds.errors import ConfigError, EmbeddedServerError
+from pathrag_gds.server.files import write_atomically
+from pathrag_gds.server.home import Home
+from pathrag_gds.server.install import Installation
+
+__all__ = ["Process", "admin", "check_memory", "spawn", "tail"]
+
+_OPENED = (
+    "java.nio",
+    "java.io",
+    "sun.nio.ch",
+    "java.util.concurrent",
+    "java.lang",
+    "java.lang.invoke",
+)
+_ADMIN_TIMEOUT_S = 6 * 3600
+
+_children: dict[int, subprocess.Popen[bytes]] = {}
+"""Servers that this very process started; a parent must collect its children."""
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A server process as noted in ``run/server.pid``.
+
+    Attributes:
+        started: When the system says that it started; a reused pid has another.
+    """
+
+    pid: int
+    started: str
+
+    @classmethod
+    def read(cls, home: Home) -> Process | None:
+        """Read the note, or give None when there is none that can be read."""
+        try:
+            values = json.loads((home.run / "server.pid").read_text(encoding="utf-8"))
+            return cls(pid=int(values["pid"]), started=str(values["started"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def write(self, home: Home) -> None:
+        """Note the process."""
+        text = json.dumps({"pid": self.pid, "started": self.started}) + "\n"
+        write_atomically(home.run / "server.pid", text)
+
+    @staticmethod
+    def forget(home: Home) -> None:
+        """Remove the note."""
+        (home.run / "server.pid").unlink(missing_ok=True)
+
+    def alive(self) -> bool:
+        """Tell whether this very process runs; one that reuses its pid does not count."""
+        if child := _children.get(self.pid):
+            child.poll()
+        return started_at(self.pid) == self.started
+
+    def end(self, timeout_s: float) -> bool:
+        """Ask it to end, and kill its group if it has not after that time.
+
+        Returns:
+            Whether it ended by itself.
+        """
+        gentle = True
+        if self.alive():
+            os.kill(self.pid, signal.SIGTERM)
+        deadline = time.monotonic() + timeout_s
+        while self.alive():
+            if gentle and time.monotonic() >= deadline:
+                gentle = False
+                with suppress(ProcessLookupError):
+                    os.killpg(self.pid, signal.SIGKILL)
+            time.sleep(0.05)
+        _children.pop(self.pid, None)
+        return gentle
+
+
+def started_at(pid: int) -> str:
+    """Give the start time of a running process as the system notes it, empty when none runs."""
+    stat = Path(f"/proc/{pid}/stat")
+    if Path("/proc/self/stat").exists():
+        try:
+            # The name, in parentheses, may hold anything; state is the first field after it.
+            fields = stat.read_text(errors="replace").rpartition(")")[2].split()
+        except OSError:
+            return ""
+        return "" if fields[0] in "ZX" else fields[19]
+    shown = subprocess.run(
+        ["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
+    ).stdout.split(maxsplit=1)
+    return shown[1].strip() if len(shown) == 2 and not shown[0].startswith("Z") else ""
+
+
+def check_memory(option: str, value: str) -> str:
+    """Give a size such as ``1g`` or ``512m`` back in lower case.
+
+    Raises:
+        ConfigError: It is not one.
+    """
+    if not re.fullmatch(r"[1-9]\d*[kmg]", value.lower()):
+        raise ConfigError(f"{option} must be a size such as 512m or 2g, not {value!r}.")
+    return value.lower()
+
+
+def spawn(home: Home, installation: Installation, java: Path, heap: str) -> Process:
+    """Start the server in a session of its own, its output in ``console.log``, and note its pid."""
+    options = [
+        "-Xms256m" if _mebibytes(heap) >= 256 else f"-Xms{heap}",
+        f"-Xmx{heap}",
+        "-XX:+UseG1GC",
+        "-XX:+ExitOnOutOfMemoryError",
+        f"-XX:ErrorFile={home.logs}/hs_err_%p.log",
+        *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED),
+        "--enable-native-access=ALL-UNNAMED",
+        "-Djol.skipHotspotSAAttach=true",
+        "-Dio.netty.tryReflectionSetAccessible=true",
+        "-Dlog4j2.disable.jmx=true",
+        "-Dfile.encoding=UTF-8",
+        "-cp",
+        os.pathsep.join(map(str, installation.jars)),
+    ]
+    arguments = _argument_file(home.run / "server.args", options)
+    command = [
+        str(java),
+        f"@{arguments}",
+        installation.lane.main_class,
+        f"--home-dir={home.path}",
+        f"--config-dir={home.conf}",
+        "--console-mode",
+    ]
+    with home.console_log.open("wb") as console:
+        child = subprocess.Popen(
+            command,
+            cwd=home.path,
+            env=_environment(home),
+            stdin=subprocess.DEVNULL,
+            stdout=console,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    _children[child.pid] = child
+    process = Process(child.pid, started_at(child.pid))
+    process.write(home)
+    return process
+
+
+def _mebibytes(size: str) -> int:
+    return int(size[:-1]) * {"k": 1, "m": 1024, "g": 1024**2}[size[-1]] // 1024
+
+
+def admin(
+    home: Home, installation: Installation, java: Path, arguments: Sequence[str], *, doing: str
+) -> str:
+    """Run Neo4j's own administration tool on a stopped home, and give what it printed.
+
+    Args:
+        doing: What for, for the message.
+
+    Raises:
+        EmbeddedServerError: It failed; shows the last lines of its output.
+    """
+    options = ["-Xmx512m", "-Dlog4j2.disable.jmx=true", "-Dfile.encoding=UTF-8",
+               *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED),
+               "-cp", os.pathsep.join(map(str, installation.jars)),
+               "org.neo4j.cli.AdminTool", *arguments]  # fmt: skip
+    # In a file that only the user can read: a password must not stand in the process list.
+    file = _argument_file(home.run / "admin.args", options)
+    try:
+        done = subprocess.run(
+            [str(java), f"@{file}"],
+            cwd=home.path,
+            env=_environment(home),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=_ADMIN_TIMEOUT_S,
+            check=False,
+        )
+    finally:
+        file.unlink(missing_ok=True)
+    if done.returncode:
+        shown = "\n".join(f"  {line}" for line in done.stdout.splitlines()[-12:])
+        raise EmbeddedServerError(
+            f"{doing} failed (exit code {done.returncode} of Neo4j's administration tool):\n{shown}",
+            hint="Check space and rights on the disk. Jars are checked by: pathrag server install",
+        )
+    return done.stdout
+
+
+def _argument_file(path: Path, arguments: Sequence[str]) -> Path:
+    """Write arguments for ``java @file``; a command line has no room for 400 long jar paths."""
+    quoted = ['"' + a.replace("\\", "\\\\").replace('"', '\\"') + '"' for a in arguments]
+    write_atomically(path, "\n".join(quoted) + "\n", mode=0o600)
+    return path
+
+
+def _environment(home: Home) -> dict[str, str]:
+    """Give our environment without what would lead the tools to another Neo4j or class path."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("NEO4J_") and name not in ("CLASSPATH", "JDK_JAVA_OPTIONS")
+    }
+    return {**kept, "NEO4J_HOME": str(home.path), "NEO4J_CONF": str(home.conf)}
+
+
+def tail(file: Path, lines: int) -> list[str]:
+    """Give the last lines of a text file, none when it is not there."""
+    try:
+        with file.open("rb") as stream:
+            stream.seek(0, os.SEEK_END)
+            # Enough for long stack traces without reading a log of gigabytes.
+            stream.seek(max(0, stream.tell() - max(65536, lines * 512)))
+            text = stream.read().decode("utf-8", errors="replace")
+    except OSError:
+        return []
+    return text.splitlines()[-lines:] if lines > 0 else []
