@@ -1,0 +1,1 @@
+"""Encoders and rerankers: text to vectors, and how well a path answers a question."""
