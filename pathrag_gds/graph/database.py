@@ -215,7 +215,7 @@ class Database:
             AuthFailed: The credentials are refused.
         """
         with _mapped_errors("", self.connection):
-            self._driver.verify_connectivity(database=self.connection.database or None)
+            self._driver.verify_connectivity()
 
     @property
     def capabilities(self) -> Capabilities:

@@ -1,0 +1,112 @@
+"""What every test shares: which servers to test on, markers, and when a skip is a failure."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.sources import GIVEN, Source, choose_sources, describe
+
+_SETTINGS = (
+    "NEO4J_URI",
+    "NEO4J_USERNAME",
+    "NEO4J_USER",
+    "NEO4J_PASSWORD",
+    "NEO4J_DATABASE",
+    "PATHRAG_LANE",
+    "PATHRAG_TENANT",
+    "PATHRAG_MODEL",
+    "PATHRAG_RERANKER",
+)
+
+SOURCES = pytest.StashKey[tuple[Source, ...]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("pathrag", "pathrag-gds: servers to test on")
+    group.addoption(
+        "--lane",
+        choices=["lts", "current", "all"],
+        default=None,
+        help="embedded servers to test on (default: PATHRAG_TEST_LANE, else all)",
+    )
+    group.addoption(
+        "--neo4j-uri",
+        default=None,
+        help="test on this server instead (default: PATHRAG_TEST_NEO4J_URI); it is wiped",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "lane(name): only on the embedded server of this lane")
+    config.stash[SOURCES] = choose_sources(
+        os.environ, lane=config.getoption("--lane"), uri=config.getoption("--neo4j-uri")
+    )
+    # A developer's own server and settings must not reach a test, least of all one that wipes.
+    for name in _SETTINGS:
+        os.environ.pop(name, None)
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    return [f"neo4j: {describe(source)}" for source in config.stash[SOURCES]]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "lane" not in metafunc.fixturenames:
+        return
+    wanted = next((m.args[0] for m in metafunc.definition.iter_markers("lane")), None)
+    names = [s.name for s in metafunc.config.stash[SOURCES] if wanted in (None, s.name)]
+    metafunc.parametrize("lane", names, indirect=True, scope="session")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "integration" in Path(item.path).parts and not item.get_closest_marker("container"):
+            item.add_marker("integration")
+    # Servers are started once each, and the demo graph is loaded once on each.
+    items.sort(key=_order)
+
+
+def _order(item: pytest.Item) -> tuple[int, str, bool]:
+    callspec = getattr(item, "callspec", None)
+    lane = callspec.params.get("lane", "") if callspec else ""
+    rank = (
+        ("", "lts", "current", GIVEN).index(lane) if item.get_closest_marker("integration") else 0
+    )
+    return rank, lane, "demo" in getattr(item, "fixturenames", ())
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("torch") and find_spec("torch") is None:
+        pytest.skip('torch is not installed: pip install -e ".[test,test-torch]"')
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail"):
+        for variable, markers in _REQUIRED.items():
+            if os.environ.get(variable) == "1" and any(map(item.get_closest_marker, markers)):
+                reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+                report.outcome = "failed"
+                report.longrepr = f"{variable}=1 makes a skip a failure. {reason}"
+    return report
+
+
+_REQUIRED = {
+    "PATHRAG_REQUIRE_NEO4J": ("integration", "container"),
+    "PATHRAG_REQUIRE_TORCH": ("torch",),
+}
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _user_folders(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep the user's own embedded server out of reach; jars still come from the shared cache."""
+    os.environ["PATHRAG_HOME"] = str(tmp_path_factory.mktemp("home") / "pathrag")
