@@ -206,6 +206,9 @@ class Home:
             "server.memory.pagecache.size": page_cache,
             # 256 MB per database would be reserved before the first byte is written.
             "db.tx_log.preallocate": "false",
+            # The store is closed by then; the server would only linger for 5 to 10 s.
+            "internal.dbms.bolt.netty_server_shutdown_quiet_period": "0",
+            "internal.server.bolt.thread_pool_shutdown_wait_time": "1s",
         }
         lines = [f"{key}={_property(value)}" for key, value in settings.items()]
         text = "# Written at each start; changes are lost.\n" + "\n".join(lines) + "\n"

@@ -199,7 +199,7 @@ def admin(
     if done.returncode:
         shown = "\n".join(f"  {line}" for line in done.stdout.splitlines()[-12:])
         raise EmbeddedServerError(
-            f"{doing} failed (exit code {done.returncode} of Neo4j's administration tool):\n{shown}",
+            f"{doing} failed: Neo4j's administration tool gave {done.returncode} and said\n{shown}",
             hint="Check space and rights on the disk. Jars are checked by: pathrag server install",
         )
     return done.stdout
