@@ -13,7 +13,8 @@ A header is the block of ``//`` lines at the top::
 
 The first line names the file and says what it does. ``mode`` is ``read``, ``write``, ``schema`` or
 ``auto`` (an auto-commit transaction, for CALL … IN TRANSACTIONS). Every ``$name`` in the text must
-be declared by a ``param`` line, every ``${name}`` by a ``slot`` line, and every declaration used.
+be declared by a ``param`` line, every ``${name}`` by a ``slot`` line, and every declaration used;
+a slot's line names the parameters that its text may use.
 
 Types cannot be parameters, so a statement may hold branches::
 
@@ -81,7 +82,7 @@ class Branch:
     Attributes:
         types: Relationship types that it follows; empty for all.
         direction: ``out`` along stored relationships, ``in`` against them, ``both``.
-        slots: Text of the branch's other placeholders.
+        slots: Text of placeholders that differ from branch to branch.
     """
 
     types: tuple[str, ...] = ()
@@ -141,7 +142,8 @@ class Query:
         branches = dict(branches or {})
         names = [match.group(1) for match in _BRANCH.finditer(self.text)]
         _same(self.name, "branch", names, branches)
-        _same(self.name, "slot", self.slots, slots)
+        in_branches = {slot for group in branches.values() for b in group for slot in b.slots}
+        _same(self.name, "slot", set(self.slots) - in_branches, slots)
         text = self.text
         if names:
             first, last = _branch_span(text)
@@ -191,14 +193,15 @@ def parse(source: str, *, name: str, path: Path | str) -> Query:
     header_length = next((i for i, s in enumerate(lines) if not s.startswith("//")), len(lines))
     params: dict[str, tuple[Param, int]] = {}
     slots: dict[str, int] = {}
+    in_slots: set[str] = set()
     returns: list[Param] = []
     seen: set[str] = set()
     mode = summary = ""
     for number, line in enumerate(lines[:header_length], start=1):
+        if number > 1 and re.match(r"//\s{2,}\S", line):
+            continue  # a wrapped line: indented text continues the one above
         match = _HEADER_LINE.match(line)
         if match is None:
-            if number > 1 and re.match(r"//\s{2,}\S", line):
-                continue  # a wrapped line: indented text continues the one above
             raise QueryFileError(
                 f"not a header line: {line!r} (wrapped text is indented)", path=path, line=number
             )
@@ -218,6 +221,7 @@ def parse(source: str, *, name: str, path: Path | str) -> Query:
                 params[key] = (Param(key, rest), number)
             else:
                 slots[key] = number
+                in_slots.update(_PARAMETER.findall(rest))
         elif key in ("mode", "order", "cost", "needs", "note"):
             if key in seen and key != "note":
                 raise QueryFileError(f"{key!r} stands twice", path=path, line=number)
@@ -248,7 +252,13 @@ def parse(source: str, *, name: str, path: Path | str) -> Query:
         raise QueryFileError("a file holds one statement only", path=path, line=number)
 
     _check_names(
-        visible, _PARAMETER, {k: n for k, (_, n) in params.items()}, "param", path, header_length
+        visible,
+        _PARAMETER,
+        {k: n for k, (_, n) in params.items()},
+        "param",
+        path,
+        header_length,
+        in_slots,
     )
     free = {**slots, **{slot: 0 for slot in _BRANCH_SLOTS if _BRANCH.search(body)}}
     _check_names(visible, _SLOT, free, "slot", path, header_length)
@@ -270,8 +280,9 @@ def _check_names(
     kind: str,
     path: Path | str,
     offset: int,
+    used_elsewhere: Iterable[str] = (),
 ) -> None:
-    used = set()
+    used = set(used_elsewhere)
     for match in pattern.finditer(visible):
         name = match.group(1)
         used.add(name)

@@ -1,0 +1,13 @@
+// infer_labels: labels of a tenant's entities and the property keys that occur with each
+// mode: read
+// param tenant: STRING
+// param entity_label: STRING the label that every entity has, left out
+// returns label: STRING
+// returns count: INTEGER entities with the label
+// returns key_sets: LIST<LIST<STRING>> distinct sets of property keys
+// order: none
+// cost: one pass over the tenant's entities
+MATCH (e:__Entity__ {tenant: $tenant})
+WITH labels(e) AS label_set, keys(e) AS key_set, count(*) AS entities
+UNWIND [label IN label_set WHERE label <> $entity_label] AS label
+RETURN label, sum(entities) AS count, collect(key_set) AS key_sets

@@ -1,0 +1,7 @@
+// vector_record: which vectors are in force for a role, and what made them
+// mode: read
+// param role: STRING entity or chunk
+// returns record: MAP
+MATCH (v:__VectorIndex__ {role: $role})
+RETURN v {.role, .index, .property, .hash_property, .dimension, .encoder, .fingerprint, .template}
+       AS record
