@@ -10,7 +10,7 @@
 // param vector_property: STRING
 // slot filter: predicate on r and m that begins with AND, empty for none; may use $filters
 // param filters: MAP values of the filter
-// slot cap: $cap or $rest_cap
+// slot limit: $cap or $rest_cap
 // returns tail: STRING id of the frontier node
 // returns forward: BOOLEAN the relationship leaves it
 // returns key: STRING of the relationship, null where it has none
@@ -34,13 +34,13 @@ CALL (n, targets) {
     // branch neighbours
     MATCH (n)${left}[r${type}]${right}(m:__Entity__)
     WHERE $tenant IN [m.tenant] AND NOT type(r) IN $structural ${filter}
-    RETURN r, m LIMIT ${cap}
+    RETURN r, m LIMIT ${limit}
     // end branch
     // branch found
     UNWIND targets AS m
     MATCH (n)${left}[r${type}]${right}(m)
     WHERE true ${filter}
-    RETURN r, m LIMIT ${cap}
+    RETURN r, m LIMIT ${limit}
     // end branch
 }
 RETURN n.id AS tail, startNode(r) = n AS forward, r.key AS key, type(r) AS type,
