@@ -5,6 +5,7 @@ ready, ``pathrag_gds.graph.database.probe_gds``.
 """
 
 from pathrag_gds.server.artifacts import DEFAULT_LANE, LANES
+from pathrag_gds.server.backup import dump, restore
 from pathrag_gds.server.home import default_home
 from pathrag_gds.server.install import Installation, default_cache, install
 from pathrag_gds.server.process import ServerStatus, logs, start, status, stop
@@ -16,8 +17,10 @@ __all__ = [
     "ServerStatus",
     "default_cache",
     "default_home",
+    "dump",
     "install",
     "logs",
+    "restore",
     "start",
     "status",
     "stop",

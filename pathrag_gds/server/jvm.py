@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import time
@@ -118,7 +119,10 @@ def check_memory(option: str, value: str) -> str:
 
 
 def spawn(home: Home, installation: Installation, java: Path, heap: str) -> Process:
-    """Start the server in a session of its own, its output in ``console.log``, and note its pid."""
+    """Start the server in a session of its own, its output in ``console.log``, and note its pid.
+
+    ``PATHRAG_JAVA_OPTIONS`` adds options, such as ``-XX:TieredStopAtLevel=1`` for short tests.
+    """
     options = [
         "-Xms256m" if _mebibytes(heap) >= 256 else f"-Xms{heap}",
         f"-Xmx{heap}",
@@ -131,6 +135,7 @@ def spawn(home: Home, installation: Installation, java: Path, heap: str) -> Proc
         "-Dio.netty.tryReflectionSetAccessible=true",
         "-Dlog4j2.disable.jmx=true",
         "-Dfile.encoding=UTF-8",
+        *shlex.split(os.environ.get("PATHRAG_JAVA_OPTIONS", "")),
         "-cp",
         os.pathsep.join(map(str, installation.jars)),
     ]
@@ -164,12 +169,19 @@ def _mebibytes(size: str) -> int:
 
 
 def admin(
-    home: Home, installation: Installation, java: Path, arguments: Sequence[str], *, doing: str
+    home: Home,
+    installation: Installation,
+    java: Path,
+    arguments: Sequence[str],
+    *,
+    doing: str,
+    hint: str = "",
 ) -> str:
     """Run Neo4j's own administration tool on a stopped home, and give what it printed.
 
     Args:
         doing: What for, for the message.
+        hint: What to do when it fails.
 
     Raises:
         EmbeddedServerError: It failed; shows the last lines of its output.
@@ -200,7 +212,7 @@ def admin(
         shown = "\n".join(f"  {line}" for line in done.stdout.splitlines()[-12:])
         raise EmbeddedServerError(
             f"{doing} failed: Neo4j's administration tool gave {done.returncode} and said\n{shown}",
-            hint="Check space and rights on the disk. Jars are checked by: pathrag server install",
+            hint=hint or "Check space and rights on the disk, then run the command again.",
         )
     return done.stdout
 

@@ -113,7 +113,7 @@ def start(
     tell = notify or (lambda sentence: None)
     heap, page_cache = check_memory("--heap", heap), check_memory("--page-cache", page_cache)
     place.make()
-    with _alone(place, timeout_s):
+    with alone(place, timeout_s):
         chosen = place.check_lane(lane)
         running = Process.read(place)
         record = place.read()
@@ -126,10 +126,9 @@ def start(
             Process.forget(place)
         installation = install(chosen, progress, cache=cache)
         java = find_java(installation.lane)
-        record = _prepare(place, record, chosen, port, tell)
-        _lay_out(place, record, installation, page_cache)
-        if not place.has_password:
-            _set_password(place, record, installation, java)
+        record = settle_record(place, record, chosen, port, tell)
+        lay_out(place, record, installation, page_cache)
+        set_password(place, record, installation, java)
         process = spawn(place, installation, java, heap)
         try:
             _wait(place, process, record.connection, probe, timeout_s)
@@ -140,7 +139,8 @@ def start(
         return record.connection
 
 
-def _alone(place: Home, timeout_s: float) -> AbstractContextManager[None]:
+def alone(place: Home, timeout_s: float) -> AbstractContextManager[None]:
+    """Hold the home for the time of a block, so that only one command changes it."""
     return exclusive(
         place.lock_file,
         wait_s=timeout_s,
@@ -157,10 +157,10 @@ def _check_port_of_running(place: Home, record: Record, port: int | None) -> Non
         )
 
 
-def _prepare(
+def settle_record(
     place: Home, record: Record | None, lane: str, port: int | None, tell: Notify
 ) -> Record:
-    """Settle password and port, and keep them."""
+    """Choose password and port where they are open, and keep them in the home."""
     if port and not port_is_free(port):
         raise EmbeddedServerError(
             f"Port {port} of {HOST} is taken by another program.",
@@ -177,7 +177,8 @@ def _prepare(
     return record
 
 
-def _lay_out(place: Home, record: Record, installation: Installation, page_cache: str) -> None:
+def lay_out(place: Home, record: Record, installation: Installation, page_cache: str) -> None:
+    """Write the settings and the links to the plugins."""
     try:
         place.write_conf(record.port, page_cache)
         place.link_plugins(installation.plugins)
@@ -185,7 +186,10 @@ def _lay_out(place: Home, record: Record, installation: Installation, page_cache
         raise refused("write in", place.path, error, hint=HOME_HINT) from error
 
 
-def _set_password(place: Home, record: Record, installation: Installation, java: Path) -> None:
+def set_password(place: Home, record: Record, installation: Installation, java: Path) -> None:
+    """Make the password of a new home that of its record; a home that has users is left alone."""
+    if place.has_password:
+        return
     arguments = ["dbms", "set-initial-password", record.password]
     admin(place, installation, java, arguments, doing="Setting the server's first password")
 
@@ -247,7 +251,7 @@ def stop(home: Path | str | None = None, *, timeout_s: float = 60.0) -> bool:
     place = Home.at(home)
     if not place.path.is_dir():
         return False
-    with _alone(place, timeout_s):
+    with alone(place, timeout_s):
         process = Process.read(place)
         running = process is not None and process.alive()
         if process is not None and running:
