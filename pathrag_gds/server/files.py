@@ -22,15 +22,17 @@ def refused(action: str, path: Path, error: OSError, *, hint: str) -> EmbeddedSe
     return EmbeddedServerError(f"Cannot {action} {path}: {reason}.", hint=hint)
 
 
-def make_folder(path: Path, *, hint: str) -> Path:
+def make_folder(path: Path, *, hint: str, mode: int = 0o777) -> Path:
     """Create a folder and its parents, and check that files can be made in it.
+
+    Args:
+        mode: Rights of a new folder, less the user's umask.
 
     Raises:
         EmbeddedServerError: The system refuses, for instance on a read-only file system.
     """
     try:
-        # Only the user: a store may hold anything.
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.mkdir(mode=mode, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path):
             pass
     except OSError as error:

@@ -117,7 +117,8 @@ class Home:
         Raises:
             EmbeddedServerError: One cannot be made or written in.
         """
-        make_folder(self.path, hint=HOME_HINT)
+        # Only the user may look in: a store holds whatever its graph holds.
+        make_folder(self.path, hint=HOME_HINT, mode=0o700)
         for name in ("conf", "data", "import", "logs", "plugins", "run"):
             make_folder(self.path / name, hint=HOME_HINT)
 

@@ -18,7 +18,14 @@ from pathrag_gds.errors import EmbeddedServerError
 from pathrag_gds.server.artifacts import DEFAULT_LANE, Artifact, Lane, find_lane, locked
 from pathrag_gds.server.files import exclusive, make_folder, refused
 
-__all__ = ["Installation", "Progress", "default_cache", "install", "local_repository"]
+__all__ = [
+    "Installation",
+    "Progress",
+    "default_cache",
+    "install",
+    "local_repository",
+    "missing_jars",
+]
 
 Progress = Callable[[int, int, str], None]
 """Receives bytes done, bytes in all and the jar just done; called in the caller's thread."""
@@ -97,6 +104,11 @@ def install(
     """
     chosen, artifacts = find_lane(lane), locked(lane)
     folder = (cache or default_cache()).absolute()
+    if os.pathsep in str(folder):
+        raise EmbeddedServerError(
+            f"Java cannot use jars in {folder}: {os.pathsep!r} separates class path entries.",
+            hint="Set PATHRAG_CACHE to a folder without it, then run the command again.",
+        )
     missing = [a for a in artifacts if not _intact(folder / a.path, a, hashed=verify)]
     fetched = reused = 0
     if missing:
@@ -114,6 +126,16 @@ def install(
         fetched=fetched,
         reused=reused,
     )
+
+
+def missing_jars(lane: str = DEFAULT_LANE, *, cache: Path | None = None) -> list[str]:
+    """List the jars of a lane that are absent or damaged, as Maven coordinates; fetch nothing.
+
+    Raises:
+        ConfigError: There is no such lane.
+    """
+    folder = cache or default_cache()
+    return [str(a) for a in locked(lane) if not _intact(folder / a.path, a, hashed=True)]
 
 
 def _intact(path: Path, artifact: Artifact, *, hashed: bool) -> bool:

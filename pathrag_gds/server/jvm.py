@@ -8,6 +8,7 @@ import re
 import shlex
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -30,6 +31,7 @@ _OPENED = (
     "java.lang.invoke",
 )
 _ADMIN_TIMEOUT_S = 6 * 3600
+_KILL_WAIT_S = 30.0
 
 _children: dict[int, subprocess.Popen[bytes]] = {}
 """Servers that this very process started; a parent must collect its children."""
@@ -69,26 +71,41 @@ class Process:
         """Tell whether this very process runs; one that reuses its pid does not count."""
         if child := _children.get(self.pid):
             child.poll()
-        return started_at(self.pid) == self.started
+        return self.started != "" and started_at(self.pid) == self.started
 
     def end(self, timeout_s: float) -> bool:
         """Ask it to end, and kill its group if it has not after that time.
 
         Returns:
             Whether it ended by itself.
+
+        Raises:
+            EmbeddedServerError: It is still there long after it was killed.
+            PermissionError: It belongs to another user.
         """
-        gentle = True
         if self.alive():
             os.kill(self.pid, signal.SIGTERM)
-        deadline = time.monotonic() + timeout_s
-        while self.alive():
-            if gentle and time.monotonic() >= deadline:
-                gentle = False
-                with suppress(ProcessLookupError):
-                    os.killpg(self.pid, signal.SIGKILL)
-            time.sleep(0.05)
+        gentle = self._gone_within(timeout_s)
+        if not gentle:
+            with suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
+            if not self._gone_within(_KILL_WAIT_S):
+                raise EmbeddedServerError(
+                    f"The server (pid {self.pid}) is still there {_KILL_WAIT_S:.0f} s after it "
+                    "was killed.",
+                    hint="A disk that does not answer can hold it; look at it with: ps -p "
+                    f"{self.pid}",
+                )
         _children.pop(self.pid, None)
         return gentle
+
+    def _gone_within(self, seconds: float) -> bool:
+        deadline = time.monotonic() + seconds
+        while self.alive():
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(0.05)
+        return True
 
 
 def started_at(pid: int) -> str:
@@ -209,7 +226,8 @@ def admin(
     finally:
         file.unlink(missing_ok=True)
     if done.returncode:
-        shown = "\n".join(f"  {line}" for line in done.stdout.splitlines()[-12:])
+        said = [line for line in done.stdout.splitlines() if not line.startswith("Files: ")]
+        shown = "\n".join(f"  {line}" for line in said[-12:])
         raise EmbeddedServerError(
             f"{doing} failed: Neo4j's administration tool gave {done.returncode} and said\n{shown}",
             hint=hint or "Check space and rights on the disk, then run the command again.",
@@ -231,7 +249,9 @@ def _environment(home: Home) -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.startswith("NEO4J_") and name not in ("CLASSPATH", "JDK_JAVA_OPTIONS")
     }
-    return {**kept, "NEO4J_HOME": str(home.path), "NEO4J_CONF": str(home.conf)}
+    # Without it a POSIX locale keeps Java from opening files with names beyond ASCII.
+    locale = {"LC_ALL": "C.UTF-8"} if sys.platform == "linux" else {}
+    return {**kept, **locale, "NEO4J_HOME": str(home.path), "NEO4J_CONF": str(home.conf)}
 
 
 def tail(file: Path, lines: int) -> list[str]:

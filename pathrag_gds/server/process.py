@@ -12,6 +12,7 @@ from typing import Literal
 
 from pathrag_gds.config import Connection
 from pathrag_gds.errors import AuthFailed, DatabaseError, EmbeddedServerError, GdsMissing
+from pathrag_gds.server.artifacts import find_lane
 from pathrag_gds.server.files import exclusive, refused
 from pathrag_gds.server.home import HOME_HINT, HOST, Home, Record, free_port, port_is_free
 from pathrag_gds.server.install import Installation, Progress, install
@@ -112,6 +113,8 @@ def start(
     place = Home.at(home)
     tell = notify or (lambda sentence: None)
     heap, page_cache = check_memory("--heap", heap), check_memory("--page-cache", page_cache)
+    if lane:
+        find_lane(lane)
     place.make()
     with alone(place, timeout_s):
         chosen = place.check_lane(lane)
