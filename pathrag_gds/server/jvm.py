@@ -96,7 +96,9 @@ class Process:
                     hint="A disk that does not answer can hold it; look at it with: ps -p "
                     f"{self.pid}",
                 )
-        _children.pop(self.pid, None)
+        if child := _children.pop(self.pid, None):
+            # A zombie counts as ended above, but is only gone once it is waited for.
+            child.wait()
         return gentle
 
     def _gone_within(self, seconds: float) -> bool:
