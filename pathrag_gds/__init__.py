@@ -1,0 +1,36 @@
+"""Path-based graph RAG on Neo4j: ranked relational paths that answer a question."""
+
+from __future__ import annotations
+
+from pathrag_gds.config import Connection, SearchConfig
+from pathrag_gds.errors import PathRAGError
+from pathrag_gds.pathrag import PathRAG
+from pathrag_gds.types import (
+    Anchor,
+    Answer,
+    Edge,
+    Entity,
+    Explanation,
+    Hop,
+    Path,
+    RankedPath,
+    SearchResult,
+)
+from pathrag_gds.version import __version__
+
+__all__ = [
+    "Anchor",
+    "Answer",
+    "Connection",
+    "Edge",
+    "Entity",
+    "Explanation",
+    "Hop",
+    "Path",
+    "PathRAG",
+    "PathRAGError",
+    "RankedPath",
+    "SearchConfig",
+    "SearchResult",
+    "__version__",
+]

@@ -13,8 +13,10 @@ __all__ = [
     "Anchor",
     "Answer",
     "Cut",
+    "DepthTrace",
     "Edge",
     "Entity",
+    "Explanation",
     "Hop",
     "Outcome",
     "Path",
@@ -25,6 +27,7 @@ __all__ = [
     "SearchStats",
     "Seed",
     "Source",
+    "TracedPath",
 ]
 
 PathKey = tuple[tuple[str, ...], ...]
@@ -311,6 +314,75 @@ class SearchResult:
             },
             "config": dict(self.config),
             "warnings": list(self.warnings),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class TracedPath:
+    """A path that was scored at some depth.
+
+    Attributes:
+        confidence: That the answer is at its end.
+        steer: What the beam was ordered by.
+        reason: Why it was cut; empty when it was kept.
+    """
+
+    path: Path
+    confidence: float
+    steer: float
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DepthTrace:
+    """What happened at one depth: kept paths first, then cut ones, each best first.
+
+    Attributes:
+        names: Of every node on the paths, by id.
+        cut: Counts by reason.
+        truncated: Names of nodes whose relationships were not all read.
+    """
+
+    depth: int
+    paths: tuple[TracedPath, ...]
+    names: Mapping[str, str] = field(default_factory=dict)
+    cut: tuple[Cut, ...] = ()
+    truncated: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A result and how it came about, depth by depth from the seeds on."""
+
+    result: SearchResult
+    depths: tuple[DepthTrace, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the result's JSON with ``seeds`` and ``depths`` added."""
+        return {
+            **self.result.to_dict(),
+            "seeds": [
+                {"id": s.id, "similarity": s.similarity, "fused": s.fused}
+                for s in self.result.seeds
+            ],
+            "depths": [
+                {
+                    "depth": d.depth,
+                    "paths": [
+                        {
+                            "nodes": list(t.path.nodes),
+                            "types": [hop.edge.type for hop in t.path.hops],
+                            "confidence": t.confidence,
+                            "steer": t.steer,
+                            "reason": t.reason,
+                        }
+                        for t in d.paths
+                    ],
+                    "cut": [{"reason": c.reason, "count": c.count} for c in d.cut],
+                    "truncated": list(d.truncated),
+                }
+                for d in self.depths
+            ],
         }
 
 

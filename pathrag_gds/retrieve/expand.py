@@ -1,0 +1,249 @@
+"""One hop for the whole frontier: what to ask, what came back, what of it to consider. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from pathrag_gds.graph.database import Row
+from pathrag_gds.graph.queries import Branch, Query, load
+from pathrag_gds.graph.schema import STRUCTURAL_TYPES, Ontology, RelationType
+from pathrag_gds.retrieve.filters import Predicate
+from pathrag_gds.retrieve.statements import Request, edge_of_row, entity_of_row
+from pathrag_gds.types import Entity, Hop, Path
+
+__all__ = [
+    "MAX_TARGETS",
+    "Neighbour",
+    "Neighbourhood",
+    "allowed",
+    "branches_of",
+    "expand_request",
+    "extensions",
+    "read_neighbours",
+]
+
+# Above so many types one branch per hub type would cost more than it saves (117 db hits for 30
+# rows of a type that matches nothing).
+MAX_TYPED = 24
+MAX_TARGETS = 50
+# A branch that follows no hub holds at most so many rows per node: far above any real sum of
+# non-hub degrees, low enough that a mistaken ontology cannot flood the wire.
+REST_CAP = 500
+# An untyped branch holds so many caps per node: room for several types, yet lazy at a hub.
+UNTYPED_CAPS = 5
+
+Branches = tuple[tuple[Branch, ...], tuple[Branch, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A node one hop away.
+
+    Attributes:
+        similarity: Cosine of its vector and the question's, in [-1, 1]; 0 without a vector.
+    """
+
+    hop: Hop
+    entity: Entity
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """What one expansion brought.
+
+    Attributes:
+        neighbours: By id of the frontier node; most similar first, then by relationship.
+        truncated: Frontier nodes of which a branch was cut, sorted.
+    """
+
+    neighbours: Mapping[str, tuple[Neighbour, ...]]
+    truncated: tuple[str, ...]
+
+
+@lru_cache(maxsize=64)
+def branches_of(
+    types: tuple[RelationType, ...], restriction: tuple[str, ...], cap: int
+) -> Branches:
+    """Plan the branches of the expansion: (neighbours, found).
+
+    A type that some node has more than ``cap`` of in one direction is a hub type there and gets a
+    branch of its own, with the lazy limit ``cap``; so does each direction. All other types and
+    directions share one branch per direction, or one undirected branch where both directions are
+    the same types. Above 24 types a pair of untyped branches is all. Hub types are also followed
+    into nodes already found.
+
+    Args:
+        types: Relationship types of the tenant.
+        restriction: Types that may be followed; empty for all.
+    """
+    wanted = [t for t in types if not restriction or t.name in restriction]
+    if restriction and not wanted:
+        return (), ()
+    if len(wanted) > MAX_TYPED or not wanted:
+        pair = tuple(_branch(restriction, d, "$rest_cap") for d in ("out", "in"))
+        return pair, pair
+    hubs = [(t.name, "out") for t in wanted if t.max_out > cap]
+    hubs += [(t.name, "in") for t in wanted if t.max_in > cap]
+    out = tuple(t.name for t in wanted if t.max_out <= cap)
+    into = tuple(t.name for t in wanted if t.max_in <= cap)
+    both = tuple(name for name in out if name in into)
+    rest = (
+        (both, "both"),
+        (tuple(n for n in out if n not in both), "out"),
+        (tuple(n for n in into if n not in both), "in"),
+    )
+    neighbours = [_branch(names, d, "$rest_cap") for names, d in rest if names]
+    hub_branches = [_branch((name,), d, "$cap") for name, d in sorted(hubs)]
+    return (*neighbours, *hub_branches), tuple(hub_branches)
+
+
+def _branch(types: tuple[str, ...], direction: str, limit: str) -> Branch:
+    if direction == "out":
+        return Branch(types, "out", {"limit": limit})
+    if direction == "in":
+        return Branch(types, "in", {"limit": limit})
+    return Branch(types, "both", {"limit": limit})
+
+
+@lru_cache(maxsize=64)
+def _rendered(branches: Branches, slot: str) -> Query:
+    neighbours, found = branches
+    return load("retrieve/expand").render(
+        {"filter": slot}, {"neighbours": neighbours, "found": found}
+    )
+
+
+def expand_request(
+    frontier: Sequence[str],
+    *,
+    tenant: str,
+    ontology: Ontology,
+    restriction: tuple[str, ...],
+    targets: Sequence[str],
+    cap: int,
+    predicate: Predicate,
+    vector: Sequence[float] | None,
+    vector_property: str,
+) -> Request | None:
+    """Ask for the neighbours of every frontier node; None when no type may be followed.
+
+    Args:
+        frontier: Distinct ids.
+        targets: Ids that a truncated hub is searched for; at most 50 are used.
+        cap: Relationships per node, type and direction. One more is read, to see a cut.
+        predicate: On ``r`` and ``m``.
+    """
+    branches = branches_of(ontology.relation_types, restriction, cap)
+    if not branches[0]:
+        return None
+    slot = f"AND {predicate.text}" if predicate.text else ""
+    return Request(
+        _rendered(branches, slot),
+        {
+            "tenant": tenant,
+            "frontier": list(frontier),
+            "targets": list(targets[:MAX_TARGETS]) if branches[1] else [],
+            "structural": list(STRUCTURAL_TYPES),
+            **_limits(branches, cap),
+            "vector": None if vector is None else list(vector),
+            "vector_property": vector_property,
+            "filters": dict(predicate.values),
+        },
+    )
+
+
+def _limits(branches: Branches, cap: int) -> dict[str, int]:
+    """Give the limits of the branches, one more than wanted so that a cut can be seen."""
+    typed = any(branch.slots["limit"] == "$cap" for branch in branches[0]) or all(
+        len(branch.types) <= MAX_TYPED and branch.types for branch in branches[0]
+    )
+    return {"cap": cap + 1, "rest_cap": (REST_CAP if typed else UNTYPED_CAPS * cap) + 1}
+
+
+def read_neighbours(request: Request, rows: Iterable[Row]) -> Neighbourhood:
+    """Make neighbours of the rows that answered a request of :func:`expand_request`.
+
+    A relationship that two branches returned counts once. A node is truncated when a branch gave
+    it one row more than its cap, or one type and direction more than the cap: those in excess are
+    dropped, the least similar first, but never one that leads to a target.
+    """
+    cap = request.parameters["cap"] - 1
+    rest_cap = request.parameters["rest_cap"]
+    targets = frozenset(request.parameters["targets"])
+    groups: dict[tuple[str, str, bool], dict[tuple[str, ...], Neighbour]] = defaultdict(dict)
+    read: dict[str, int] = defaultdict(int)
+    for row in rows:
+        edge = edge_of_row(row)
+        hop = Hop(edge, row["forward"])
+        neighbour = Neighbour(hop, entity_of_row(row), round(row["similarity"] or 0.0, 6))
+        group = groups[row["tail"], edge.type, hop.forward]
+        read[row["tail"]] += edge.identity not in group
+        group.setdefault(edge.identity, neighbour)
+    truncated = {tail for tail, count in read.items() if count >= rest_cap}
+    found: dict[str, list[Neighbour]] = defaultdict(list)
+    for (tail, _, _), members in groups.items():
+        ranked = sorted(members.values(), key=_by_similarity)
+        if len(ranked) > cap:
+            truncated.add(tail)
+            ranked = ranked[:cap] + [n for n in ranked[cap:] if n.entity.id in targets]
+        found[tail] += ranked
+    return Neighbourhood(
+        {tail: tuple(sorted(ns, key=_by_similarity)) for tail, ns in found.items()},
+        tuple(sorted(truncated)),
+    )
+
+
+def _by_similarity(neighbour: Neighbour) -> tuple[float, tuple[str, ...], bool]:
+    return (-neighbour.similarity, neighbour.hop.edge.identity, neighbour.hop.forward)
+
+
+def allowed(policy: str) -> Callable[[Path, Hop], bool]:
+    """Give the test of a revisit policy: may the path be extended by the hop?
+
+    ``node``: no node twice. ``edge``: no relationship twice. ``topic``: no relationship twice and
+    never back to the start. ``none``: anything but the relationship just walked.
+    """
+    if policy == "node":
+        return lambda path, hop: hop.tail not in path.nodes
+    if policy == "edge":
+        return lambda path, hop: not _walked(path, hop)
+    if policy == "topic":
+        return lambda path, hop: hop.tail != path.start and not _walked(path, hop)
+    return lambda path, hop: not path.hops or path.hops[-1].edge.identity != hop.edge.identity
+
+
+def _walked(path: Path, hop: Hop) -> bool:
+    return any(h.edge.identity == hop.edge.identity for h in path.hops)
+
+
+def extensions(
+    path: Path,
+    neighbours: Sequence[Neighbour],
+    *,
+    may: Callable[[Path, Hop], bool],
+    expand_per_path: int,
+) -> tuple[list[Neighbour], int, int]:
+    """Choose which hops of a path to consider.
+
+    Types and directions take turns, each with its most similar neighbour, so that one type with
+    many neighbours cannot push the others out.
+
+    Returns:
+        The chosen neighbours, how many the revisit policy forbade, how many were too many.
+    """
+    permitted = [n for n in neighbours if may(path, n.hop)]
+    groups: dict[tuple[str, bool], list[Neighbour]] = defaultdict(list)
+    for neighbour in permitted:
+        groups[neighbour.hop.edge.type, neighbour.hop.forward].append(neighbour)
+    turns = [
+        (turn, _by_similarity(neighbour), neighbour)
+        for group in groups.values()
+        for turn, neighbour in enumerate(group)
+    ]
+    turns.sort(key=lambda item: item[:2])
+    chosen = [neighbour for _, _, neighbour in turns[:expand_per_path]]
+    return chosen, len(neighbours) - len(permitted), len(permitted) - len(chosen)

@@ -1,0 +1,505 @@
+"""Beam search over whole paths, with no I/O of its own.
+
+:func:`search` is a generator: it yields a :class:`~pathrag_gds.retrieve.statements.Request` and is
+sent the rows. So it is tested without a server, and another driver could await each statement::
+
+    seeds → score → (expand → score → prune) × depth → hydrate → provenance
+
+One statement each, so a search of depth *d* makes *d* + 3 round trips, whatever the beam width
+(one more only if an index had to be asked again because of other tenants' rows).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pathrag_gds.config import SearchConfig
+from pathrag_gds.graph.database import QueryRunner, Row
+from pathrag_gds.graph.queries import load
+from pathrag_gds.graph.schema import Ontology
+from pathrag_gds.models.reranker import Reranker
+from pathrag_gds.retrieve.answers import answers_of
+from pathrag_gds.retrieve.expand import (
+    Neighbour,
+    allowed,
+    expand_request,
+    extensions,
+    read_neighbours,
+)
+from pathrag_gds.retrieve.filters import Predicate, compile_filter
+from pathrag_gds.retrieve.prune import Candidate, distinct, min_max, prune
+from pathrag_gds.retrieve.seeds import OVER_FETCH, Seeds, read_seeds, seeds_request
+from pathrag_gds.retrieve.serialize import path_text
+from pathrag_gds.retrieve.statements import Request, entity_of_row
+from pathrag_gds.types import (
+    Cut,
+    DepthTrace,
+    Entity,
+    Outcome,
+    Path,
+    PathKey,
+    RankedPath,
+    ResultHop,
+    SearchResult,
+    SearchStats,
+    Source,
+    TracedPath,
+)
+
+__all__ = ["SearchContext", "run", "search"]
+
+Steps = Generator[Request, list[Row], SearchResult]
+
+# The clock is looked at between batches of so many texts: about a quarter of a second on two cores.
+_SCORE_BATCH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class SearchContext:
+    """What a search needs to know besides the question: read once, shared by many searches.
+
+    Attributes:
+        tenant: Whose graph is searched.
+        ontology: Its types, which the branches of the expansion are made of.
+        reranker: Scores texts against the question.
+        question_vector: Unit vector of the question; None where the tenant has no vectors.
+        vector_index: Name of the vector index in force.
+        vector_property: Property that it indexes.
+        small: The tenant is small enough to be scanned.
+        text_budget: Tokens of a path's text at most; 0 for no limit.
+        count_tokens: How the reranker counts.
+        setup_round_trips: What it took to know all this.
+        clock: Seconds, monotonic.
+        warnings: Put into the result.
+    """
+
+    tenant: str
+    ontology: Ontology
+    reranker: Reranker
+    question_vector: tuple[float, ...] | None = None
+    vector_index: str = "entity_embedding"
+    vector_property: str = "embedding"
+    small: bool = True
+    text_budget: int = 0
+    count_tokens: Callable[[str], int] | None = None
+    setup_round_trips: int = 0
+    clock: Callable[[], float] = time.perf_counter
+    warnings: tuple[str, ...] = ()
+
+
+def run(db: QueryRunner, steps: Steps) -> SearchResult:
+    """Run a search against a database, one statement after the other."""
+    try:
+        request = next(steps)
+        while True:
+            request = steps.send(db.run(request.query, **request.parameters))
+    except StopIteration as stop:
+        result: SearchResult = stop.value
+        return result
+    finally:
+        steps.close()
+
+
+def search(
+    question: str,
+    config: SearchConfig,
+    context: SearchContext,
+    trace: list[DepthTrace] | None = None,
+) -> Steps:
+    """Search for the paths that answer a question.
+
+    Args:
+        question: In plain language. Without a word in it, the result is ``not_in_graph``.
+        config: How wide, how deep, what counts.
+        trace: Appended to per depth when given: what was kept and what was cut.
+
+    Yields:
+        Statements to run; send back their rows.
+
+    Returns:
+        The result; the same for the same graph and arguments, ``stats.millis`` apart.
+    """
+    state = _State(question, config, context, trace)
+    found = yield from state.find_seeds()
+    beam = state.start(found)
+    for depth in range(1, config.max_depth + 1):
+        if not beam or state.out_of_time():
+            break
+        beam = yield from state.go_deeper(beam, depth)
+    return (yield from state.finish(found))
+
+
+@dataclass(slots=True)
+class _State:
+    """What one search knows so far."""
+
+    question: str
+    config: SearchConfig
+    context: SearchContext
+    trace: list[DepthTrace] | None
+    entities: dict[str, Entity] = field(default_factory=dict)
+    start_rank: dict[str, int] = field(default_factory=dict)
+    link_score: dict[str, float] = field(default_factory=dict)
+    best: dict[PathKey, Candidate] = field(default_factory=dict)
+    scores: dict[str, tuple[float, float]] = field(default_factory=dict)
+    cut: Counter[tuple[int, str]] = field(default_factory=Counter)
+    truncated: set[str] = field(default_factory=set)
+    millis: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    round_trips: int = 0
+    depth: int = 0
+    candidates: int = 0
+    cache_hits: int = 0
+    partial: bool = False
+    began: float = 0.0
+    seed_filter: Predicate = field(init=False)
+    hop_filter: Predicate = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.began = self.context.clock()
+        self.seed_filter = _filter(self.config, "e")
+        self.hop_filter = _filter(self.config, "m", "r")
+
+    # Statements
+
+    def ask(self, stage: str, request: Request) -> Generator[Request, list[Row], list[Row]]:
+        """Yield a request, count it and time it."""
+        began = self.context.clock()
+        rows = yield request
+        self.millis[stage] += (self.context.clock() - began) * 1000
+        self.round_trips += 1
+        return rows
+
+    def find_seeds(self) -> Generator[Request, list[Row], Seeds]:
+        """Find anchors and seeds; ask again with a longer reach while other tenants crowd in."""
+        over_fetch = OVER_FETCH
+        while True:
+            request = seeds_request(
+                self.question,
+                tenant=self.context.tenant,
+                small=self.context.small,
+                vector=self.context.question_vector,
+                vector_index=self.context.vector_index,
+                vector_property=self.context.vector_property,
+                predicate=self.seed_filter,
+                config=self.config,
+                over_fetch=over_fetch,
+            )
+            rows = yield from self.ask("seed", request)
+            found = read_seeds(self.question, rows, seed_k=self.config.seed_k)
+            enough = self.context.small or self.context.question_vector is None
+            if enough or not found.exhausted or over_fetch > 256:
+                return found
+            over_fetch *= 8
+
+    def go_deeper(
+        self, beam: Sequence[Candidate], depth: int
+    ) -> Generator[Request, list[Row], list[Candidate]]:
+        """Extend every path of the beam by one hop and keep the best."""
+        frontier = list(dict.fromkeys(candidate.path.tail for candidate in beam))
+        request = expand_request(
+            frontier,
+            tenant=self.context.tenant,
+            ontology=self.context.ontology,
+            restriction=self.config.rel_types,
+            targets=list(dict.fromkeys([*self.start_rank, *frontier])),
+            cap=self.config.cap_per_relation,
+            predicate=self.hop_filter,
+            vector=self.context.question_vector,
+            vector_property=self.context.vector_property,
+        )
+        if request is None:
+            return []
+        rows = yield from self.ask("expand", request)
+        self.depth = depth
+        began = self.context.clock()
+        around = read_neighbours(request, rows)
+        self.truncated.update(around.truncated)
+        children = self._children(beam, around.neighbours, depth)
+        self.millis["prune"] += (self.context.clock() - began) * 1000
+        scored = self._score(children, depth)
+        began = self.context.clock()
+        self._remember(scored)
+        local_keep = self.config.local_keep * (2 if depth < self.config.min_depth else 1)
+        kept, dropped = prune(scored, beam_width=self.config.beam_width, local_keep=local_keep)
+        self._note(depth, "beam_width", len(dropped))
+        self._trace(depth, kept, dropped, around.truncated)
+        self.millis["prune"] += (self.context.clock() - began) * 1000
+        return kept
+
+    def finish(self, found: Seeds) -> Generator[Request, list[Row], SearchResult]:
+        """Choose the results, fetch what is shown of them, and say what it cost."""
+        chosen = self._results()
+        if self.start_rank:
+            yield from self._hydrate(chosen)
+        sources: dict[str, Source] = {}
+        if self.start_rank:
+            sources = yield from self._provenance(chosen)
+        ranked = tuple(
+            self._ranked(rank, candidate, sources) for rank, candidate in enumerate(chosen, 1)
+        )
+        answers = answers_of(self.question, ranked, found.anchors)
+        self.millis["total"] = (self.context.clock() - self.began) * 1000
+        return SearchResult(
+            question=self.question,
+            tenant=self.context.tenant,
+            method="path",
+            outcome=self._outcome(ranked),
+            anchors=found.anchors,
+            answers=answers,
+            paths=ranked,
+            cut=tuple(Cut(d, reason, n) for (d, reason), n in sorted(self.cut.items()) if n),
+            stats=SearchStats(
+                round_trips=self.round_trips,
+                setup_round_trips=self.context.setup_round_trips,
+                depth=self.depth,
+                candidates=self.candidates,
+                texts_scored=len(self.scores),
+                cache_hits=self.cache_hits,
+                truncated=len(self.truncated),
+                millis={stage: round(ms, 3) for stage, ms in sorted(self.millis.items())},
+            ),
+            config=self.config.to_dict(),
+            seeds=found.seeds,
+            warnings=self.context.warnings,
+        )
+
+    def _hydrate(self, chosen: Sequence[Candidate]) -> Generator[Request, list[Row], None]:
+        ids = list(dict.fromkeys(node for c in chosen for node in c.path.nodes))
+        request = Request(load("retrieve/hydrate"), {"tenant": self.context.tenant, "ids": ids})
+        for row in (yield from self.ask("hydrate", request)):
+            entity = entity_of_row(row)
+            self.entities[entity.id] = entity
+
+    def _provenance(
+        self, chosen: Sequence[Candidate]
+    ) -> Generator[Request, list[Row], dict[str, Source]]:
+        ids = {chunk for c in chosen for hop in c.path.hops for chunk in hop.edge.chunk_ids}
+        request = Request(
+            load("retrieve/provenance"),
+            {"tenant": self.context.tenant, "chunk_ids": sorted(ids)},
+        )
+        rows = yield from self.ask("hydrate", request)
+        return {row["chunk"]: Source(row["chunk"], row["document"] or "") for row in rows}
+
+    # Decisions
+
+    def start(self, found: Seeds) -> list[Candidate]:
+        """Make a path of no hop of every anchor and seed, and score it."""
+        self.entities.update(found.entities)
+        self.link_score = {anchor.id: anchor.score for anchor in found.anchors}
+        ids = dict.fromkeys([a.id for a in found.anchors] + [s.id for s in found.seeds])
+        self.start_rank = {id_: rank for rank, id_ in enumerate(ids)}
+        paths = [(Path((id_,)), -1) for id_ in ids]
+        self.candidates += len(paths)
+        scored = self._score(paths, 0)
+        self._remember(scored)
+        kept, dropped = prune(scored, beam_width=self.config.beam_width, local_keep=0)
+        self._note(0, "beam_width", len(dropped))
+        self._trace(0, kept, dropped, ())
+        return kept
+
+    def out_of_time(self) -> bool:
+        """Whether the time limit has passed; remembers that the result is partial."""
+        limit = self.config.time_limit_s
+        if limit is not None and self.context.clock() - self.began > limit:
+            self.partial = True
+        return self.partial
+
+    def _children(
+        self,
+        beam: Sequence[Candidate],
+        neighbours: Mapping[str, Sequence[Neighbour]],
+        depth: int,
+    ) -> list[tuple[Path, int]]:
+        """List the distinct extensions to score; parents take turns when there are too many."""
+        may = allowed(self.config.revisit)
+        seen: set[tuple[PathKey, str]] = set()
+        turns: list[tuple[int, int, Path]] = []
+        for parent, candidate in enumerate(beam):
+            chosen, forbidden, excess = extensions(
+                candidate.path,
+                neighbours.get(candidate.path.tail, ()),
+                may=may,
+                expand_per_path=self.config.expand_per_path,
+            )
+            self._note(depth, "revisit", forbidden)
+            self._note(depth, "expand_per_path", excess)
+            for turn, neighbour in enumerate(chosen):
+                path = candidate.path.extend(neighbour.hop)
+                if (path.key, path.tail) in seen:
+                    self._note(depth, "duplicate", 1)
+                    continue
+                seen.add((path.key, path.tail))
+                self.entities.setdefault(neighbour.entity.id, neighbour.entity)
+                turns.append((turn, parent, path))
+        self.candidates += len(turns)
+        limit = self.config.rerank_limit
+        if limit and len(turns) > limit:
+            self._note(depth, "rerank_limit", len(turns) - limit)
+            turns = sorted(turns, key=lambda t: t[:2])[:limit]
+        return [(path, parent) for _, parent, path in turns]
+
+    def _score(self, paths: Sequence[tuple[Path, int]], depth: int) -> list[Candidate]:
+        began = self.context.clock()
+        texts = [
+            path_text(
+                path,
+                self.entities,
+                phrasing=self.context.ontology.phrasing,
+                budget=self.context.text_budget,
+                count_tokens=self.context.count_tokens,
+            )
+            for path, _ in paths
+        ]
+        known = self._read(texts)
+        scored = [
+            (path, parent, text, *self.scores[text])
+            for (path, parent), text in zip(paths, texts, strict=True)
+            if text in self.scores
+        ]
+        answers = [item[3] for item in scored]
+        prefixes = [item[4] for item in scored]
+        if self.config.normalize_within_depth:
+            answers, prefixes = min_max(answers), min_max(prefixes)
+        self.cache_hits += known
+        self.millis["score"] += (self.context.clock() - began) * 1000
+        return distinct(
+            [
+                Candidate(
+                    path=path,
+                    text=text,
+                    answer=raw_answer,
+                    prefix=raw_prefix,
+                    score=self._total(answer, path, depth),
+                    steer=self._total(prefix, path, depth),
+                    parent=parent,
+                    start_rank=self.start_rank[path.start],
+                )
+                for (path, parent, text, raw_answer, raw_prefix), answer, prefix in zip(
+                    scored, answers, prefixes, strict=True
+                )
+            ]
+        )
+
+    def _read(self, texts: Sequence[str]) -> int:
+        """Let the reranker read the texts it has not read; say how many were known."""
+        unread = [text for text in dict.fromkeys(texts) if text not in self.scores]
+        known = len(texts) - len(unread)
+        for first in range(0, len(unread), _SCORE_BATCH):
+            if first and self.out_of_time():
+                break
+            batch = unread[first : first + _SCORE_BATCH]
+            for text, score in zip(
+                batch, self.context.reranker.score(self.question, batch), strict=True
+            ):
+                self.scores[text] = (score.answer, score.prefix)
+        return known
+
+    def _total(self, rerank: float, path: Path, depth: int) -> float:
+        link = self.link_score.get(path.start, 0.0)
+        return round(
+            self.config.weight_rerank * rerank
+            + self.config.weight_link * link
+            - self.config.depth_penalty * depth,
+            6,
+        )
+
+    def _remember(self, scored: Iterable[Candidate]) -> None:
+        for candidate in scored:
+            known = self.best.get(candidate.key)
+            if known is None or _result_order(candidate) < _result_order(known):
+                self.best[candidate.key] = candidate
+
+    def _results(self) -> list[Candidate]:
+        config = self.config
+        passing = [
+            c
+            for c in self.best.values()
+            if c.answer >= config.min_score or c.path.depth < config.min_depth
+        ]
+        self._note(self.depth, "min_score", len(self.best) - len(passing))
+        return sorted(passing, key=_result_order)[: config.top_k]
+
+    def _ranked(self, rank: int, candidate: Candidate, sources: Mapping[str, Source]) -> RankedPath:
+        path = candidate.path
+        return RankedPath(
+            rank=rank,
+            score=candidate.score,
+            confidence=candidate.answer,
+            terms={
+                "rerank": candidate.answer,
+                "link": self.link_score.get(path.start, 0.0),
+            },
+            text=candidate.text,
+            path=path,
+            nodes=tuple(self.entities[node] for node in path.nodes),
+            hops=tuple(
+                ResultHop(hop, tuple(sources.get(c, Source(c)) for c in sorted(hop.edge.chunk_ids)))
+                for hop in path.hops
+            ),
+        )
+
+    def _outcome(self, ranked: Sequence[RankedPath]) -> Outcome:
+        if self.partial:
+            return "partial"
+        return "answered" if ranked else "not_in_graph"
+
+    def _note(self, depth: int, reason: str, count: int) -> None:
+        if count:
+            self.cut[depth, reason] += count
+
+    def _trace(
+        self,
+        depth: int,
+        kept: Sequence[Candidate],
+        dropped: Sequence[Candidate],
+        truncated: Sequence[str],
+    ) -> None:
+        if self.trace is None:
+            return
+        self.trace.append(
+            DepthTrace(
+                depth=depth,
+                paths=tuple(
+                    TracedPath(c.path, c.answer, c.steer, reason)
+                    for group, reason in ((kept, ""), (dropped, "beam_width"))
+                    for c in group
+                ),
+                names={
+                    node: self.entities[node].name
+                    for c in (*kept, *dropped)
+                    for node in c.path.nodes
+                },
+                cut=tuple(
+                    Cut(d, reason, n) for (d, reason), n in sorted(self.cut.items()) if d == depth
+                ),
+                truncated=tuple(self.entities[id_].name for id_ in truncated),
+            )
+        )
+
+
+def _result_order(candidate: Candidate) -> tuple[float, int, PathKey, str]:
+    return (-candidate.score, candidate.start_rank, candidate.key, candidate.path.tail)
+
+
+def _filter(config: SearchConfig, node: str, relationship: str = "") -> Predicate:
+    """Put labels and filters into one predicate over a node and, if named, a relationship."""
+    parts: list[Predicate] = [
+        compile_filter(config.node_filter, variable=node, parameter="$filters")
+    ]
+    if relationship:
+        parts.append(
+            compile_filter(config.relationship_filter, variable=relationship, parameter="$filters")
+        )
+    if config.labels:
+        parts.append(
+            Predicate(
+                f"any(label IN labels({node}) WHERE label IN $filters.labels)",
+                {"labels": list(config.labels)},
+            )
+        )
+    values = {key: value for part in parts for key, value in part.values.items()}
+    return Predicate(" AND ".join(part.text for part in parts if part.text), values)

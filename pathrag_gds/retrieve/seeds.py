@@ -1,0 +1,134 @@
+"""Where paths may start: anchors named in the question, and its nearest entities. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pathrag_gds.config import SearchConfig
+from pathrag_gds.graph.database import Row
+from pathrag_gds.graph.queries import Branch, load
+from pathrag_gds.retrieve.filters import Predicate
+from pathrag_gds.retrieve.link import Mention, choose_anchors, content_terms, mentions, phrase_query
+from pathrag_gds.retrieve.statements import Request, entity_of_row
+from pathrag_gds.types import Anchor, Entity, Seed
+
+__all__ = ["SMALL_TENANT", "Seeds", "fuse", "read_seeds", "seeds_request"]
+
+# Up to so many entities a tenant is scanned: exact, repeatable, and blind to its neighbours.
+SMALL_TENANT = 2_000
+OVER_FETCH = 4
+# Constant of reciprocal rank fusion (Cormack, Clarke, Buettcher: SIGIR 2009).
+FUSION_K = 60
+_ANN_LIMIT = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """What the first statement found.
+
+    Attributes:
+        anchors: In the order of the question.
+        seeds: Best first, at most ``seed_k``; anchors may be among them.
+        entities: Every entity met, by id.
+        exhausted: Fewer rows passed than were wanted although the index had more to give.
+    """
+
+    anchors: tuple[Anchor, ...]
+    seeds: tuple[Seed, ...]
+    entities: Mapping[str, Entity]
+    exhausted: bool = False
+
+
+def seeds_request(
+    question: str,
+    *,
+    tenant: str,
+    small: bool,
+    vector: Sequence[float] | None,
+    vector_index: str,
+    vector_property: str,
+    predicate: Predicate,
+    config: SearchConfig,
+    over_fetch: int = OVER_FETCH,
+) -> Request:
+    """Ask for anchors and seeds in one statement.
+
+    A question without terms gets no full-text branch (Lucene refuses an empty query), one without
+    a vector no vector branch.
+
+    Args:
+        small: Scan the tenant instead of asking the indexes.
+        vector: The question's, or None where the tenant has no vectors.
+        predicate: On ``e``.
+        over_fetch: Rows asked of an index per row wanted, since it holds all tenants.
+    """
+    keys = tuple(dict.fromkeys(key for m in mentions(question) for key in m.keys))
+    terms = content_terms(question)
+    aliases = phrase_query("alias_keys", keys)
+    suffix = "_exact" if small else ""
+    wanted = {
+        "name": bool(keys),
+        f"alias{suffix}": bool(keys) and (small or bool(aliases)),
+        f"vector{suffix}": vector is not None,
+        f"text{suffix}": bool(terms),
+    }
+    names = ("name", "alias", "alias_exact", "vector", "vector_exact", "text", "text_exact")
+    branches = {name: [Branch()] if wanted.get(name) else [] for name in names}
+    if not any(wanted.values()):
+        branches["name"] = [Branch()]
+    parameters: dict[str, Any] = {
+        "tenant": tenant,
+        "keys": list(keys),
+        "vector": None if vector is None else list(vector),
+        "vector_index": vector_index,
+        "vector_property": vector_property,
+        "aliases": aliases,
+        "text": " OR ".join(f'"{term}"' for term in terms),
+        "terms": list(terms),
+        "k": config.seed_k,
+        "over": min(config.seed_k * over_fetch, max(_ANN_LIMIT, config.seed_k)),
+        "filters": dict(predicate.values),
+    }
+    slot = f"AND {predicate.text}" if predicate.text else ""
+    return Request(load("retrieve/seeds").render({"filter": slot}, branches), parameters)
+
+
+def read_seeds(question: str, rows: Sequence[Row], *, seed_k: int) -> Seeds:
+    """Make anchors and seeds of the rows of :func:`seeds_request`.
+
+    Vector and full-text ranks are fused by reciprocal rank; ties go to the larger similarity, then
+    to the smaller id.
+    """
+    entities: dict[str, Entity] = {}
+    similarity: dict[str, float] = {}
+    by_key: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    rankings: dict[str, list[str]] = {"vector": [], "text": []}
+    for row in rows:
+        entity = entities.setdefault(row["id"], entity_of_row(row))
+        similarity[entity.id] = round(row["similarity"] or 0.0, 6)
+        for key in row["keys"]:
+            by_key[key].add((entity.id, entity.name))
+        if row["via"] in rankings:
+            rankings[row["via"]].append(entity.id)
+    fused = fuse(rankings.values())
+    ranked = sorted(fused, key=lambda id_: (-fused[id_], -similarity[id_], id_))
+    found: tuple[Mention, ...] = mentions(question)
+    anchors = choose_anchors(found, {key: sorted(pairs) for key, pairs in by_key.items()})
+    return Seeds(
+        anchors=anchors,
+        seeds=tuple(Seed(id_, similarity[id_], round(fused[id_], 9)) for id_ in ranked[:seed_k]),
+        entities=entities,
+        exhausted=len(rankings["vector"]) < seed_k,
+    )
+
+
+def fuse(rankings: Any) -> dict[str, float]:
+    """Add up ``1 / (60 + rank)`` over rankings of ids, best first, rank from 1."""
+    scores: dict[str, float] = defaultdict(float)
+    for ranking in rankings:
+        for rank, id_ in enumerate(ranking, start=1):
+            scores[id_] += 1.0 / (FUSION_K + rank)
+    return dict(scores)

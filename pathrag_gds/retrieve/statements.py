@@ -1,0 +1,74 @@
+"""What passes between a search and the database: requests one way, rows the other. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pathrag_gds.graph.database import Row
+from pathrag_gds.graph.queries import Query
+from pathrag_gds.graph.schema import ENTITY_LABEL, NODE_SYSTEM_KEYS, RELATIONSHIP_SYSTEM_KEYS
+from pathrag_gds.types import Edge, Entity
+
+__all__ = ["Request", "edge_of_row", "entity_of_row"]
+
+_OWN_FIELDS = frozenset({"id", "name", "description"})
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A statement that a search wants run, with its parameters."""
+
+    query: Query
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+def entity_of_row(row: Row) -> Entity:
+    """Make an entity of the columns ``id, name, labels, properties``.
+
+    System keys and null values are left out; a node without a name is called by its id.
+    """
+    properties = row["properties"] or {}
+    name = row["name"]
+    return Entity(
+        id=row["id"],
+        name=row["id"] if name is None or name == "" else str(name),
+        labels=tuple(sorted(label for label in row["labels"] if label != ENTITY_LABEL)),
+        description=str(properties.get("description") or ""),
+        properties={
+            key: value
+            for key, value in sorted(properties.items())
+            if value is not None and key not in NODE_SYSTEM_KEYS and key not in _OWN_FIELDS
+        },
+        chunk_ids=_texts(properties.get("chunk_ids")),
+    )
+
+
+def edge_of_row(row: Row) -> Edge:
+    """Make a relationship of the columns ``tail, forward, key, type, relationship, id``.
+
+    A relationship that another tool wrote has no key of ours: then its type and ends are it.
+    """
+    source, target = (row["tail"], row["id"]) if row["forward"] else (row["id"], row["tail"])
+    properties = row["relationship"] or {}
+    return Edge(
+        key=row["key"] if row["key"] is not None else f"{source}|{row['type']}|{target}",
+        source=source,
+        target=target,
+        type=row["type"],
+        properties={
+            key: value
+            for key, value in sorted(properties.items())
+            if value is not None and key not in RELATIONSHIP_SYSTEM_KEYS
+        },
+        chunk_ids=_texts(properties.get("chunk_ids")),
+    )
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if isinstance(value, (list, tuple)):
+        return tuple(str(item) for item in value)
+    return (str(value),)
