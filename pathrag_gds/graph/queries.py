@@ -145,26 +145,33 @@ class Query:
         in_branches = {slot for group in branches.values() for b in group for slot in b.slots}
         _same(self.name, "slot", set(self.slots) - in_branches, slots)
         text = self.text
-        if names:
-            first, last = _branch_span(text)
-            copies = [
-                _fill(match.group(2), {**slots, **branch.fill()})
-                for match in _BRANCH.finditer(text)
-                for branch in branches[match.group(1)]
-            ]
-            if not copies:
-                raise ConfigError(f"{self.name}: no branch is left to run.")
-            text = text[:first] + "    UNION ALL\n".join(copies) + text[last:].lstrip("\n")
-        return replace(self, text=_fill(text, slots), slots=())
+        if not names:
+            return replace(self, text=self._fill(text, slots), slots=())
+        copies = [
+            self._fill(match.group(2), {**slots, **branch.fill()})
+            for match in _BRANCH.finditer(text)
+            for branch in branches[match.group(1)]
+        ]
+        if not copies:
+            raise ConfigError(f"{self.name}: no branch is left to run.")
+        # Each part is filled once: a type may be named like a placeholder.
+        first, last = _branch_span(text)
+        before = self._fill(text[:first], slots)
+        after = self._fill(text[last:].lstrip("\n"), slots)
+        return replace(self, text=before + "    UNION ALL\n".join(copies) + after, slots=())
+
+    def _fill(self, text: str, values: Mapping[str, str]) -> str:
+        def value(match: re.Match[str]) -> str:
+            if match.group(1) not in values:
+                raise ConfigError(f"{self.name}: slot {match.group(1)!r} is not given.")
+            return values[match.group(1)]
+
+        return _SLOT.sub(value, text)
 
 
 def _branch_span(text: str) -> tuple[int, int]:
     matches = list(_BRANCH.finditer(text))
     return matches[0].start(), matches[-1].end()
-
-
-def _fill(text: str, values: Mapping[str, str]) -> str:
-    return _SLOT.sub(lambda match: values[match.group(1)], text)
 
 
 def _same(query: str, kind: str, wanted: Iterable[str], given: Iterable[str]) -> None:
