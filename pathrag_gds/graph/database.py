@@ -96,7 +96,7 @@ class Transaction:
     def run(self, query: Query, /, **parameters: Any) -> list[Row]:
         """Run one statement inside the transaction; same contract as :meth:`Database.run`."""
         _check_parameters(query, parameters)
-        with _mapped_errors(query.name):
+        with _mapped_errors(query.name), _sent_values(query.name):
             result = self._transaction.run(query.text, parameters)
             return [_plain_row(record) for record in result]
 
@@ -124,7 +124,7 @@ class Database:
         self.timeout_s = timeout_s
         self._lock = Lock()
         self._capabilities: Capabilities | None = None
-        with _mapped_errors("", connection):
+        with _mapped_errors("", connection), _address(connection):
             self._driver = neo4j.GraphDatabase.driver(
                 connection.uri,
                 auth=(connection.username, connection.password) if connection.password else None,
@@ -165,15 +165,20 @@ class Database:
         """
         _check_parameters(query, parameters)
         text = query.text
-        with _mapped_errors(query.name, self.connection), self._session(query) as session:
+        timeout_s = query.timeout_s or self.timeout_s
+        with (
+            _mapped_errors(query.name, self.connection),
+            _sent_values(query.name),
+            self._session(query) as session,
+        ):
             if query.mode in ("schema", "auto"):
                 import neo4j
 
                 statement = neo4j.Query(
-                    text, metadata=self._metadata(query.name), timeout=self.timeout_s
+                    text, metadata=self._metadata(query.name), timeout=timeout_s
                 )
                 return [_plain_row(record) for record in session.run(statement, parameters)]
-            work = self._unit_of_work(text, parameters, query.name)
+            work = self._unit_of_work(text, parameters, query.name, timeout_s)
             if query.mode == "read":
                 return session.execute_read(work)
             return session.execute_write(work)
@@ -263,11 +268,11 @@ class Database:
         )
 
     def _unit_of_work(
-        self, text: LiteralString, parameters: Mapping[str, Any], name: str
+        self, text: LiteralString, parameters: Mapping[str, Any], name: str, timeout_s: float
     ) -> Callable[[neo4j.ManagedTransaction], list[Row]]:
         import neo4j
 
-        @neo4j.unit_of_work(metadata=self._metadata(name), timeout=self.timeout_s)
+        @neo4j.unit_of_work(metadata=self._metadata(name), timeout=timeout_s)
         def work(transaction: neo4j.ManagedTransaction) -> list[Row]:
             return [_plain_row(record) for record in transaction.run(text, dict(parameters))]
 
@@ -355,18 +360,48 @@ def _mapped_errors(query: str, connection: Connection | None = None) -> Iterator
         ) from None
     except driver_errors.Neo4jError as error:
         raise _server_error(error.code or "", error.message or "", query) from error
-    except (driver_errors.DriverError, ValueError, OSError) as error:
+    except driver_errors.DriverError as error:
         where = f" at {connection.uri}" if connection else ""
-        if isinstance(error, (driver_errors.ConfigurationError, ValueError)):
-            raise ConfigError(
-                f"The driver refuses the address{where}: {_redacted(str(error))}",
-                hint="An address looks like bolt://localhost:7687 or neo4j+s://host.",
-            ) from None
+        if isinstance(error, driver_errors.ConfigurationError):
+            raise _refused_address(where, error) from None
         raise ServerUnavailable(
             f"No Neo4j answers{where}: {_redacted(_first_line(str(error)))}",
             hint="Is it running? For the embedded server: pathrag server start",
             query=query,
         ) from error
+
+
+@contextmanager
+def _address(connection: Connection) -> Iterator[None]:
+    """Map what the driver raises while it reads an address."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        raise _refused_address(f" at {connection.uri}", error) from None
+
+
+def _refused_address(where: str, error: Exception) -> ConfigError:
+    return ConfigError(
+        f"The driver refuses the address{where}: {_redacted(str(error))}",
+        hint="An address looks like bolt://localhost:7687 or neo4j+s://host.",
+    )
+
+
+@contextmanager
+def _sent_values(query: str) -> Iterator[None]:
+    """Map what the driver raises when it cannot send a parameter; only its calls stand inside."""
+    try:
+        yield
+    except (OverflowError, TypeError, ValueError) as error:
+        if isinstance(error, OverflowError):
+            what = "an integer of more than 64 bits"
+        elif isinstance(error, UnicodeError):
+            what = "text that is not valid Unicode"
+        else:
+            what = _first_line(str(error))
+        raise ConfigError(
+            f"{query}: a parameter cannot be sent to Neo4j: {what}.",
+        ) from None
 
 
 _DIMENSIONS = re.compile(r"(\d+) dimensions?, but indexed vectors have (\d+)")

@@ -109,6 +109,7 @@ class Query:
         params: What ``run`` must be given, no more and no less.
         returns: Result columns in order; empty when it returns none.
         slots: Placeholders that ``render`` must be given; empty once rendered.
+        timeout_s: The server stops it after so many seconds; None for the database's own limit.
     """
 
     name: str
@@ -118,6 +119,7 @@ class Query:
     returns: tuple[Param, ...] = ()
     slots: tuple[str, ...] = ()
     summary: str = ""
+    timeout_s: float | None = None
 
     @property
     def has_branches(self) -> bool:

@@ -13,7 +13,7 @@ from pathrag_gds.errors import (
     MigrationError,
 )
 from pathrag_gds.graph.database import Database, Transaction
-from pathrag_gds.graph.queries import Query, load
+from pathrag_gds.graph.queries import Mode, Query, load
 from pathrag_gds.migrate import chain
 from pathrag_gds.migrate.chain import Lock, Progress
 from pathrag_gds.migrate.definitions import (
@@ -31,6 +31,7 @@ __all__ = [
     "apply_migration",
     "await_indexes",
     "filled",
+    "findings",
     "read_schema",
     "recorder",
     "refuse_conflicts",
@@ -99,6 +100,22 @@ def read_schema(db: Database) -> tuple[Definition, ...]:
     return existing(db.run(load("migrate/show_indexes")), db.run(load("migrate/show_constraints")))
 
 
+def findings(db: Database, wanted: Sequence[Definition]) -> tuple[Finding, ...]:
+    """List how the schema differs from what applied migrations left.
+
+    A vector index that ``pathrag embed --model`` made anew with other dimensions, and that is in
+    use, is no difference.
+    """
+    live = {
+        (row["name"], str(row["dimension"])) for row in db.run(load("migrate/live_vector_indexes"))
+    }
+    return tuple(
+        finding
+        for finding in compare(wanted, read_schema(db))
+        if finding.setting != "vector.dimensions" or (finding.name, finding.found) not in live
+    )
+
+
 def refuse_conflicts(db: Database, wanted: Sequence[Definition], version: str) -> None:
     """Refuse what exists already in another form, which IF NOT EXISTS would pass over in silence.
 
@@ -111,8 +128,8 @@ def refuse_conflicts(db: Database, wanted: Sequence[Definition], version: str) -
             raise _as_error(finding, version)
 
 
-def _as_error(finding: Finding, version: str) -> DimensionMismatch | MigrationError:
-    message = f"Migration {version}: {finding.message}"
+def _as_error(finding: Finding, version: str = "") -> DimensionMismatch | MigrationError:
+    message = f"Migration {version}: {finding.message}" if version else finding.message
     if finding.setting == "vector.dimensions" and finding.found.isdigit():
         return DimensionMismatch(
             message, expected=int(finding.found), found=int(finding.wanted), hint=finding.hint
@@ -215,16 +232,23 @@ def restore(
     """
     steps = []
     warnings = []
-    for finding in compare(wanted, read_schema(db)):
+    for finding in findings(db, wanted):
         if finding.setting == "vector.dimensions":
-            raise _as_error(finding, "applied before")
+            raise _as_error(finding)
         if finding.problem != "missing":
             if finding.problem != "populating":
                 warnings.append(f"{finding.message} {finding.hint}".strip())
             continue
         progress(f"Restoring {finding.name or 'an unnamed index'}.")
         started = time.monotonic()
-        db.run(Query(name=f"migrate/restore {finding.name}", text=finding.statement, mode="schema"))
+        db.run(
+            Query(
+                f"migrate/restore {finding.name}",
+                finding.statement,
+                "schema",
+                timeout_s=STATEMENT_TIMEOUT_S,
+            )
+        )
         steps.append(
             Step("", finding.name, "restore", (finding.statement,), _millis_since(started))
         )
@@ -278,7 +302,7 @@ def run_callbacks(
 
 
 def _run_all(tx: Transaction, file: Migration, statements: Sequence[str]) -> None:
-    mode = "schema" if file.kind == "schema" else "write"
+    mode: Mode = "schema" if file.kind == "schema" else "write"
     for number, statement in enumerate(statements, start=1):
         try:
             tx.run(_query(file, statement, mode))
@@ -286,12 +310,8 @@ def _run_all(tx: Transaction, file: Migration, statements: Sequence[str]) -> Non
             raise _failed(file, number, error) from error
 
 
-def _query(file: Migration | Callback, statement: str, mode: str) -> Query:
-    if mode == "schema":
-        return Query(name=f"migrate/{file.name}", text=statement, mode="schema")
-    if mode == "write":
-        return Query(name=f"migrate/{file.name}", text=statement, mode="write")
-    return Query(name=f"migrate/{file.name}", text=statement, mode="auto")
+def _query(file: Migration | Callback, statement: str, mode: Mode) -> Query:
+    return Query(f"migrate/{file.name}", statement, mode, timeout_s=STATEMENT_TIMEOUT_S)
 
 
 def _failed(file: Migration, number: int, error: DatabaseError) -> ApplyFailed:

@@ -25,7 +25,7 @@ from typing import Any
 from pathrag_gds.errors import DatabaseError, MigrationError, MigrationLocked
 from pathrag_gds.graph.database import Database, QueryRunner, Row
 from pathrag_gds.graph.queries import load
-from pathrag_gds.migrate.files import Migration
+from pathrag_gds.migrate.files import Migration, version_key
 
 __all__ = [
     "BASELINE",
@@ -157,9 +157,15 @@ def build_chain(rows: Sequence[Row]) -> Chain:
     if loose:
         broken = broken or f"version {records[loose[0]].version} is recorded outside the chain"
     ordered = [records[n] for n in (*line, *loose) if records[n].version != BASELINE]
-    versions = [r.version for r in ordered]
-    duplicates = sorted({v for v in versions if versions.count(v) > 1})
+    keys = [_key(r.version) for r in ordered]
+    duplicates = sorted({r.version for r in ordered if keys.count(_key(r.version)) > 1})
     return Chain(tuple(ordered), tuple(duplicates), broken)
+
+
+def _key(version: str) -> str:
+    # 001 and 1 are one version; what is no version at all stands for itself.
+    numeric = version.replace(".", "").isdecimal()
+    return ".".join(map(str, version_key(version))) if numeric else version
 
 
 def _record(row: Row) -> Record:
@@ -324,21 +330,26 @@ def locked(db: Database, *, wait_s: float, progress: Progress) -> Iterator[Lock]
         MigrationLocked: It was not free in time; the message names the holder.
     """
     _ensure_constraints(db)
-    lock = _acquire(db, wait_s, progress)
-    try:
-        with _sigterm_as_exception():
-            yield lock
-    finally:
-        try:
-            db.run(load("migrate/release_lock"), id=lock.id)
-        except DatabaseError as error:
-            # The error that ended the block matters more; the next runner is told what to do.
-            progress(f"The migration lock could not be released: {error.message}")
-
-
-def _acquire(db: Database, wait_s: float, progress: Progress) -> Lock:
-    deadline = time.monotonic() + wait_s
     lock = Lock(str(uuid.uuid4()), _user(), socket.gethostname(), os.getpid())
+    with _sigterm_as_exception():
+        try:
+            _acquire(db, lock, wait_s, progress)
+            yield lock
+        finally:
+            # Also after an interrupt inside _acquire, whose statement may have been committed.
+            _release(db, lock, progress)
+
+
+def _release(db: Database, lock: Lock, progress: Progress) -> None:
+    try:
+        db.run(load("migrate/release_lock"), id=lock.id)
+    except DatabaseError as error:
+        # The error that ended the run matters more; the next runner is told what to do.
+        progress(f"The migration lock could not be released: {error.message}")
+
+
+def _acquire(db: Database, lock: Lock, wait_s: float, progress: Progress) -> None:
+    deadline = time.monotonic() + wait_s
     told = False
     while True:
         try:
@@ -350,13 +361,13 @@ def _acquire(db: Database, wait_s: float, progress: Progress) -> Lock:
                 host=lock.host,
                 pid=lock.pid,
             )
-            return lock
+            return
         except DatabaseError as error:
             if not error.code.endswith("ConstraintValidationFailed"):
                 raise
         holder = read_lock(db)
         if holder is not None and holder.id == lock.id:
-            return lock  # the answer to the first try was lost, and the driver tried again
+            return  # the answer to the first try was lost, and the driver tried again
         if holder is not None and time.monotonic() >= deadline:
             raise MigrationLocked(
                 f"The migration lock is held {holder}.",

@@ -17,7 +17,6 @@ from pathrag_gds.graph.database import Database
 from pathrag_gds.migrate import apply, chain, plan
 from pathrag_gds.migrate.chain import Chain, Lock, Progress, Record
 from pathrag_gds.migrate.definitions import Definition, Finding
-from pathrag_gds.migrate.definitions import compare as compare_definitions
 from pathrag_gds.migrate.files import (
     Migration,
     MigrationFolder,
@@ -358,7 +357,7 @@ def _read(
 
 
 def _findings(db: Database, found: _Situation) -> tuple[Finding, ...]:
-    return compare_definitions(found.wanted(), apply.read_schema(db))
+    return apply.findings(db, found.wanted())
 
 
 def _warnings(found: _Situation) -> tuple[str, ...]:
