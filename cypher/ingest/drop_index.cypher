@@ -1,0 +1,4 @@
+// drop_index: drop an index of ours
+// mode: schema
+// slot index: its name, escaped
+DROP INDEX ${index} IF EXISTS

@@ -1,0 +1,357 @@
+"""Load files into the graph: in batches, repeatable, resumable.
+
+Every batch is one transaction. In the same transaction a node ``__Load__`` notes how many records
+of the file are in, under the hash of the file's content, so a load that was interrupted, even by
+SIGKILL, goes on after its last batch. The note is deleted when the load is complete.
+
+Loading is idempotent: a node is (tenant, id), a relationship is (start, type, end, key). A second
+row for the same adds properties and labels, and replaces those it names; it removes none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from pathrag_gds.config import DEFAULT_TENANT, check_tenant
+from pathrag_gds.errors import ConfigError, IndexMissing, PartialError
+from pathrag_gds.graph.database import Database
+from pathrag_gds.graph.queries import load
+from pathrag_gds.graph.schema import STRUCTURAL_TYPES, index_states
+from pathrag_gds.ingest.batches import BatchWriter, Numbered
+from pathrag_gds.ingest.finish import finish, link
+from pathrag_gds.ingest.formats import detect, read
+from pathrag_gds.ingest.inputs import Input
+from pathrag_gds.ingest.lines import Lines, content_hash
+from pathrag_gds.ingest.rejects import RejectFile, reject_path
+from pathrag_gds.ingest.rows import ChunkRow, NodeRow, Record, RelationshipRow
+
+__all__ = ["LoadProgress", "LoadReport", "load_files"]
+
+DEFAULT_BATCH_SIZE = 5000
+# A batch ends early when its rows are large: the server holds them in transaction memory.
+MAX_BATCH_CHARACTERS = 8_000_000
+
+Stage = Literal["chunks", "nodes", "relationships", "finishing"]
+_STAGES: tuple[Stage, ...] = ("chunks", "nodes", "relationships")
+_ROW_TYPES = {"chunks": ChunkRow, "nodes": NodeRow, "relationships": RelationshipRow}
+
+
+@dataclass(frozen=True, slots=True)
+class LoadProgress:
+    """How far a load is.
+
+    Attributes:
+        path: The file being read; None while finishing.
+        rows: Rows of this file and stage that are settled, those of earlier runs included.
+        bytes_done: Bytes of the file that were read, as it lies on disk.
+        bytes_total: Size of the file.
+    """
+
+    stage: Stage
+    path: Path | None = None
+    rows: int = 0
+    bytes_done: int = 0
+    bytes_total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LoadReport:
+    """What a load did.
+
+    Attributes:
+        nodes: Node rows that were written.
+        relationships: Relationship rows that were written.
+        chunks: Chunk rows that were written.
+        rejected: Rows that were left out.
+        resumed: Records that an interrupted run had settled and this one passed over.
+        seconds: Wall time.
+        reject_files: Where the rejected rows are, in the order of the inputs.
+        warnings: What was changed about rows, or may surprise; sorted.
+    """
+
+    nodes: int = 0
+    relationships: int = 0
+    chunks: int = 0
+    rejected: int = 0
+    resumed: int = 0
+    seconds: float = 0.0
+    reject_files: tuple[Path, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """Rows that were written."""
+        return self.nodes + self.relationships + self.chunks
+
+    @property
+    def rows_per_s(self) -> float:
+        """Rows written per second of the whole load; 0 when it took no time."""
+        return self.rows / self.seconds if self.seconds else 0.0
+
+    def partial_error(self) -> PartialError | None:
+        """Give the error that says which rows were left out; None when all were written."""
+        if not self.rejected:
+            return None
+        files = ", ".join(str(path) for path in self.reject_files)
+        return PartialError(
+            f"{self.rows} rows were loaded, {self.rejected} were not. "
+            f"They are in {files}, each with its reason.",
+            hint="Mend these files and load them: pathrag load " + files.replace(", ", " "),
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """Give plain JSON values."""
+        return asdict(self) | {
+            "rows_per_s": self.rows_per_s,
+            "reject_files": [str(path) for path in self.reject_files],
+            "warnings": list(self.warnings),
+        }
+
+
+@dataclass(slots=True)
+class _Tally:
+    counts: Counter[str] = field(default_factory=Counter)
+    warnings: Counter[str] = field(default_factory=Counter)
+    rejects: dict[int, RejectFile] = field(default_factory=dict)
+    chunk_links: bool = False
+    documents: set[str] = field(default_factory=set)
+
+
+def load_files(
+    db: Database,
+    inputs: Sequence[Input | Path | str],
+    *,
+    tenant: str = DEFAULT_TENANT,
+    batch_size: int = DEFAULT_BATCH_SIZE,
+    on_error: Literal["stop", "skip"] = "stop",
+    create_missing: bool = False,
+    reject_folder: Path | None = None,
+    resume: bool = True,
+    progress: Callable[[LoadProgress], None] | None = None,
+) -> LoadReport:
+    """Load files: chunks first, then nodes, then relationships, whatever their order.
+
+    Ends with the links from entities to their chunks, indexes online, the ontology refreshed and
+    the server's plans made anew. An interrupt leaves the committed batches; the same call goes on.
+
+    Args:
+        inputs: Paths stand for inputs whose kind is detected.
+        batch_size: Rows per transaction, at least 1.
+        on_error: ``stop`` raises at the first bad row, with nothing of its batch written; ``skip``
+            leaves bad rows out and writes them to a reject file.
+        create_missing: Make the ends of relationships that no node row defines. Triples do anyway.
+        reject_folder: Where reject files go; the current folder by default.
+        resume: Go on after the batches of an interrupted run with the same file contents.
+        progress: Called after every batch.
+
+    Returns:
+        What was written. With ``skip``, see :meth:`LoadReport.partial_error`.
+
+    Raises:
+        ConfigError: No input, or an option out of range.
+        TenantError: The tenant has an impossible name.
+        LoadError: A file or a row cannot be loaded; names file, line and column.
+        IndexMissing: The database has not our schema.
+        DatabaseError: The server failed.
+    """
+    check_tenant(tenant)
+    if not inputs:
+        raise ConfigError("There is nothing to load.", hint="Name at least one file.")
+    if batch_size < 1:
+        raise ConfigError(f"batch_size must be at least 1, not {batch_size}.")
+    if on_error not in ("stop", "skip"):
+        raise ConfigError(f"on_error must be stop or skip, not {on_error!r}.")
+    started = time.monotonic()
+    sources = [detect(s if isinstance(s, Input) else Input(Path(s))) for s in inputs]
+    _require_schema(db)
+    job = _Job(
+        db,
+        tenant,
+        batch_size,
+        on_error == "skip",
+        create_missing,
+        reject_folder or Path.cwd(),
+        progress or (lambda _: None),
+    )
+    passes = [
+        (index, source, stage)
+        for stage in _STAGES
+        for index, source in enumerate(sources)
+        if stage in _stages_of(source)
+    ]
+    ids = {(index, stage): _file_id(source, stage) for index, source, stage in passes}
+    known = (
+        {
+            row["id"]: (row["records"], row["finished"])
+            for row in db.run(load("ingest/read_progress"), tenant=tenant, ids=sorted(ids.values()))
+        }
+        if resume
+        else {}
+    )
+    tally = _Tally()
+    for index, source, stage in passes:
+        file_id = ids[index, stage]
+        done, finished = known.get(file_id, (0, False))
+        job.run(index, source, stage, file_id, done, finished, tally)
+    job.progress(LoadProgress("finishing"))
+    if tally.chunk_links or tally.counts["resumed"]:
+        link(db, tenant, sorted(tally.documents))
+    finish(db, tenant)
+    db.run(load("ingest/delete_progress"), tenant=tenant, ids=sorted(ids.values()))
+    return _report(tally, time.monotonic() - started)
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    db: Database
+    tenant: str
+    batch_size: int
+    skip: bool
+    create_missing: bool
+    reject_folder: Path
+    progress: Callable[[LoadProgress], None]
+
+    def run(
+        self,
+        index: int,
+        source: Input,
+        stage: Stage,
+        file_id: str,
+        done: int,
+        finished: bool,
+        tally: _Tally,
+    ) -> None:
+        """Write the rows of one stage that a file holds."""
+        if finished:
+            tally.counts["resumed"] += done
+            return
+        writer = BatchWriter(
+            self.db, self.tenant, source.path, file_id, self.create_missing, self.skip
+        )
+        rejects = self._rejects(index, source, fresh=not done, tally=tally)
+        with Lines(source.path) as lines:
+            number = 0
+            pending: list[Numbered] = []
+            faulty: list[Record] = []
+            characters = 0
+
+            def commit(*, last: bool) -> None:
+                rejects.add(faulty)
+                left_out = writer.write(pending, number, finished=last)
+                rejects.add(left_out)
+                tally.counts[stage] += len(pending) - len(left_out)
+                pending.clear()
+                faulty.clear()
+                self.progress(
+                    LoadProgress(stage, source.path, number, lines.bytes_done, lines.size)
+                )
+
+            for number, record in enumerate(read(source, lines), start=1):
+                if number <= done:
+                    tally.counts["resumed"] += 1
+                    continue
+                if record.fault is not None:
+                    if stage == "relationships" and source.kind == "json":
+                        continue  # settled by the pass over its nodes
+                    if not self.skip:
+                        raise record.fault
+                    faulty.append(record)
+                elif isinstance(record.row, _ROW_TYPES[stage]):
+                    pending.append((number, record))
+                    characters += len(record.raw)
+                    _note(record, source, tally)
+                if len(pending) >= self.batch_size or characters >= MAX_BATCH_CHARACTERS:
+                    commit(last=False)
+                    characters = 0
+            commit(last=True)
+
+    def _rejects(self, index: int, source: Input, *, fresh: bool, tally: _Tally) -> RejectFile:
+        if index not in tally.rejects:
+            taken = {file.path for file in tally.rejects.values()}
+            path = reject_path(source.path, self.reject_folder)
+            while path in taken:
+                path = path.with_name(f"{index + 1}-{path.name}")
+            tally.rejects[index] = RejectFile(source, path, fresh=fresh)
+        return tally.rejects[index]
+
+
+def _note(record: Record, source: Input, tally: _Tally) -> None:
+    row = record.row
+    if row is None:
+        return
+    for warning in row.warnings:
+        tally.warnings[f"{source.path.name}: {warning}"] += 1
+    if isinstance(row, RelationshipRow):
+        if row.type in STRUCTURAL_TYPES:
+            tally.warnings[
+                f"{source.path.name}: relationships of type {row.type} are never followed"
+            ] += 1
+    elif isinstance(row, ChunkRow):
+        tally.chunk_links = True
+        if row.document:
+            tally.documents.add(row.document)
+    elif "chunk_ids" in row.properties:
+        tally.chunk_links = True
+
+
+def _stages_of(source: Input) -> tuple[Stage, ...]:
+    match source.kind:
+        case "chunks":
+            return ("chunks",)
+        case "nodes":
+            return ("nodes",)
+        case "json":
+            return ("nodes", "relationships")
+        case _:
+            return ("relationships",)
+
+
+def _file_id(source: Input, stage: Stage) -> str:
+    """Name a pass over a file by what the file holds and how it is read, wherever it lies."""
+    codes = [content_hash(p) if p else "" for p in (source.entities, source.relations)]
+    how = [
+        stage,
+        content_hash(source.path),
+        source.kind,
+        source.delimiter,
+        source.array_delimiter,
+        list(source.labels),
+        source.rel_type,
+        list(source.name_properties),
+        *codes,
+    ]
+    return hashlib.sha256(json.dumps(how).encode()).hexdigest()
+
+
+def _require_schema(db: Database) -> None:
+    names = {index.name for index in index_states(db)}
+    missing = {"chunk_id_unique", "document_id_unique", "entity_id_unique"} - names
+    if missing:
+        raise IndexMissing(
+            f"The database has no constraint {min(missing)!r}, which a load needs.",
+            hint="Run: pathrag migrate up",
+        )
+
+
+def _report(tally: _Tally, seconds: float) -> LoadReport:
+    used = [file for _, file in sorted(tally.rejects.items()) if file.count]
+    return LoadReport(
+        nodes=tally.counts["nodes"],
+        relationships=tally.counts["relationships"],
+        chunks=tally.counts["chunks"],
+        rejected=sum(file.count for file in used),
+        resumed=tally.counts["resumed"],
+        seconds=seconds,
+        reject_files=tuple(file.path for file in used),
+        warnings=tuple(
+            f"{text} ({count} rows)" if count > 1 else text
+            for text, count in sorted(tally.warnings.items())
+        ),
+    )
