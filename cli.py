@@ -1,1 +1,202 @@
-"""The command line interface."""
+"""The command line interface: parse, call, print.
+
+What a command needs is imported inside it, so that ``pathrag --help`` stays quick. Commands that
+belong to one topic are in ``pathrag_gds/serve/*_commands.py``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pathrag_gds.config import DEFAULT_TENANT
+from pathrag_gds.serve.command import Commands, print_json, run, verbose_option
+from pathrag_gds.serve.load_commands import embed, load
+from pathrag_gds.serve.migrate_commands import migrate
+from pathrag_gds.serve.options import (
+    connection_options,
+    model_options,
+    output_options,
+    read_connection,
+    read_search,
+    search_options,
+)
+from pathrag_gds.serve.server_commands import server
+from pathrag_gds.version import __version__
+
+if TYPE_CHECKING:
+    from pathrag_gds import PathRAG
+    from pathrag_gds.types import SearchResult
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "--version", prog_name="pathrag")
+@verbose_option
+def cli() -> None:
+    """Answer questions from a knowledge graph in Neo4j with ranked relational paths.
+
+    \b
+    Start here:
+      pathrag demo
+    With a graph of your own:
+      pathrag load nodes.csv relationships.csv
+      pathrag embed
+      pathrag query "…"
+
+    The password is read from NEO4J_PASSWORD, from pathrag.toml, or asked for with --ask-password.
+    """
+
+
+for command in (load, embed, migrate, server):
+    cli.add_command(command)
+
+
+@cli.command()
+@click.argument("question")
+@search_options
+@model_options
+@connection_options
+@output_options
+def query(question: str, as_json: bool, **options: Any) -> None:
+    """Print the paths that answer QUESTION.
+
+    \b
+    pathrag query "Who are Bob's friends?"
+    pathrag query "…" --beam-width 60 --relationship-filter '{"role": "spilled"}' --json
+    """
+    with _rag(options) as rag:
+        result = rag.search(question, config=read_search(options))
+    _warn(result)
+    if as_json:
+        print_json(result.to_dict())
+        return
+    from pathrag_gds.serve.terminal import console, show_result
+
+    show_result(console(), result)
+
+
+@cli.command()
+@click.argument("question")
+@click.option(
+    "--rows",
+    default=5,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="Seeds, and paths kept and cut, shown per depth; 0 for all.",
+)
+@search_options
+@model_options
+@connection_options
+@output_options
+def explain(question: str, rows: int, as_json: bool, **options: Any) -> None:
+    """Print how QUESTION is searched: anchors, seeds, and what was cut at which depth and why."""
+    with _rag(options) as rag:
+        explanation = rag.explain(question, config=read_search(options))
+    _warn(explanation.result)
+    if as_json:
+        print_json(explanation.to_dict())
+        return
+    from pathrag_gds.serve.terminal import console, show_explanation
+
+    show_explanation(console(), explanation, rows=rows)
+
+
+@cli.command()
+@click.argument("question", required=False)
+@connection_options
+@output_options
+def demo(question: str | None, as_json: bool, **options: Any) -> None:
+    """Answer a question from the Adventures of Bob the Cat, from nothing.
+
+    Starts the embedded server, migrates, loads the story, embeds it, and asks QUESTION. NEO4J_URI
+    is not looked at: another server is used only when --uri names it. Data of yours are never
+    touched: where tenant "default" holds some, the story goes into tenant "demo".
+    """
+    from pathrag_gds.serve.demo import run_demo
+    from pathrag_gds.serve.terminal import console, progress, show_demo
+
+    settings = read_connection(options, embedded=True)
+    report = run_demo(settings, question, progress=progress)
+    if as_json:
+        print_json(report.to_dict())
+    else:
+        show_demo(console(), report)
+
+
+@cli.command()
+@connection_options
+@output_options
+def doctor(as_json: bool, **options: Any) -> None:
+    """Check everything that an answer needs, and say what to do about what is missing.
+
+    Exits with 0 when all is well and with 1 when something needs doing.
+    """
+    from pathrag_gds.serve.doctor import examine
+    from pathrag_gds.serve.terminal import console, show_checks
+
+    checks = examine(read_connection(options))
+    healthy = all(check.state == "ok" for check in checks)
+    if as_json:
+        print_json({"healthy": healthy, "checks": [check.to_dict() for check in checks]})
+    else:
+        show_checks(console(), checks)
+    if not healthy:
+        raise click.exceptions.Exit(1)
+
+
+@cli.group(cls=Commands)
+def schema() -> None:
+    """Show what types of entities and relationships the graph has."""
+
+
+@schema.command()
+@connection_options
+@output_options
+def show(as_json: bool, **options: Any) -> None:
+    """Print the ontology of the tenant: types, their ends, counts and degrees."""
+    _schema(options, as_json, refresh=False)
+
+
+@schema.command()
+@connection_options
+@output_options
+def refresh(as_json: bool, **options: Any) -> None:
+    """Read the ontology from the graph again and keep it."""
+    _schema(options, as_json, refresh=True)
+
+
+def _schema(options: dict[str, Any], as_json: bool, *, refresh: bool) -> None:
+    from pathrag_gds.graph.connect import open_database
+    from pathrag_gds.graph.schema import read_ontology, refresh_ontology
+    from pathrag_gds.serve.terminal import console, show_ontology
+
+    settings = read_connection(options)
+    with open_database(settings) as db:
+        read = refresh_ontology if refresh else read_ontology
+        ontology = read(db, settings.tenant or DEFAULT_TENANT)
+    if as_json:
+        print_json(ontology.to_dict())
+    else:
+        show_ontology(console(), ontology)
+
+
+def _rag(options: dict[str, Any]) -> PathRAG:
+    from pathrag_gds import PathRAG
+
+    read_search(options)
+    return PathRAG.from_settings(read_connection(options))
+
+
+def _warn(result: SearchResult) -> None:
+    for warning in result.warnings:
+        click.echo(f"Warning: {warning}", err=True)
+
+
+def main() -> None:
+    """Run the command line interface."""
+    run(cli)
+
+
+if __name__ == "__main__":
+    main()

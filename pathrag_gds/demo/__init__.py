@@ -15,6 +15,7 @@ from typing import Literal
 __all__ = [
     "CHUNK_FILES",
     "DEFAULT_QUESTION",
+    "DOCUMENT",
     "FOLDER",
     "NODE_FILES",
     "RELATIONSHIP_FILES",
@@ -28,6 +29,7 @@ NODE_FILES = tuple(
 )
 RELATIONSHIP_FILES = (FOLDER / "relationships.csv",)
 CHUNK_FILES = (FOLDER / "chunks.jsonl",)
+DOCUMENT = "The Adventures of Bob the Cat"
 DEFAULT_QUESTION = "In which village was Bob when the milk was spilled?"
 
 

@@ -1,0 +1,1 @@
+"""The faces of the product: what people and programs see of it."""

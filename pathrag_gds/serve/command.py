@@ -1,0 +1,101 @@
+"""What all commands share: how they fail, how they log, how they print facts."""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import signal
+import sys
+from typing import Any
+
+import click
+
+from pathrag_gds.errors import PathRAGError
+
+__all__ = ["Commands", "print_facts", "print_json", "run", "verbose_option"]
+
+INTERRUPTED = 130
+LOG = logging.getLogger("pathrag_gds")
+
+
+class Commands(click.Group):
+    """A group whose commands end in one message and an exit code, whatever goes wrong."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command and turn what it raises into what the user sees."""
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except KeyboardInterrupt:
+            click.echo("Interrupted.", err=True)
+            ctx.exit(INTERRUPTED)
+        except PathRAGError as error:
+            _report(error.message, error.hint)
+            ctx.exit(error.exit_code)
+        except Exception as error:
+            if isinstance(error, OSError) and error.errno == errno.EPIPE:
+                raise
+            hint = "This was not foreseen. Run it again as pathrag -vv … to see where it failed."
+            _report(f"{type(error).__name__}: {error}", hint)
+            ctx.exit(PathRAGError.exit_code)
+
+
+def _report(message: str, hint: str) -> None:
+    LOG.debug("The command failed.", exc_info=True)
+    click.echo(f"Error: {message}", err=True)
+    if hint:
+        click.echo(hint, err=True)
+
+
+def _set_verbosity(_: click.Context, __: click.Parameter, count: int) -> None:
+    if count:
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+        LOG.handlers[:] = [handler]
+        LOG.setLevel(logging.INFO if count == 1 else logging.DEBUG)
+
+
+verbose_option = click.option(
+    "-v",
+    "--verbose",
+    count=True,
+    expose_value=False,
+    callback=_set_verbosity,
+    help="Log to stderr; -vv for every detail and for tracebacks.",
+)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON on stdout."""
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def print_facts(facts: dict[str, Any], as_json: bool) -> None:
+    """Print named facts, one a line or as JSON; lines leave out what is empty."""
+    if as_json:
+        print_json(facts)
+        return
+    from pathrag_gds.serve.terminal import plain
+
+    width = max(map(len, facts))
+    for name, value in facts.items():
+        if value not in ("", None):
+            click.echo(f"{name:<{width}}  {plain(value)}")
+
+
+def run(group: click.Group) -> None:
+    """Run the command line of this process; SIGTERM is treated like Ctrl-C."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        group(prog_name="pathrag")
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt

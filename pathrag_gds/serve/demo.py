@@ -1,0 +1,206 @@
+"""From nothing to an answer: server, schema, story, vectors, question."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from pathrag_gds import server
+from pathrag_gds.config import DEFAULT_TENANT, Connection, Settings
+from pathrag_gds.demo import (
+    CHUNK_FILES,
+    DEFAULT_QUESTION,
+    DOCUMENT,
+    NODE_FILES,
+    RELATIONSHIP_FILES,
+)
+from pathrag_gds.errors import ConfigError
+from pathrag_gds.graph.database import Database, QueryRunner, probe_gds
+from pathrag_gds.graph.queries import load
+from pathrag_gds.ingest.embed import embed
+from pathrag_gds.ingest.load import load_files
+from pathrag_gds.migrate.runner import up
+from pathrag_gds.models.encoder import Encoder, load_encoder
+from pathrag_gds.models.reranker import load_reranker
+from pathrag_gds.pathrag import PathRAG
+from pathrag_gds.types import SearchResult
+
+__all__ = ["DEMO_TENANT", "DemoReport", "Step", "choose_tenant", "run_demo"]
+
+DEMO_TENANT = "demo"
+SECOND_QUESTION = "Who are Bob's friends?"
+
+Bar = Callable[..., AbstractContextManager[Callable[..., None]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that was done, in words, and how long it took."""
+
+    name: str
+    detail: str
+    millis: float
+
+
+@dataclass(frozen=True, slots=True)
+class DemoReport:
+    """What the demo did and found.
+
+    Attributes:
+        next: Commands that go on from here.
+    """
+
+    tenant: str
+    steps: tuple[Step, ...]
+    result: SearchResult
+    next: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain JSON values."""
+        return {
+            "tenant": self.tenant,
+            "steps": [{"name": s.name, "detail": s.detail, "millis": s.millis} for s in self.steps],
+            "result": self.result.to_dict(),
+            "next": list(self.next),
+        }
+
+
+@dataclass(slots=True)
+class _Clock:
+    steps: list[Step] = field(default_factory=list)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[list[str]]:
+        """Time a block; what it appends to the list is the detail."""
+        began = time.perf_counter()
+        detail: list[str] = []
+        yield detail
+        millis = round((time.perf_counter() - began) * 1000, 1)
+        self.steps.append(Step(name, " ".join(detail), millis))
+
+
+def run_demo(settings: Settings, question: str | None, *, progress: Bar) -> DemoReport:
+    """Start the server unless one is named, migrate, load, embed, and ask.
+
+    Every step is idempotent: a second call finds the work done, an interrupted one goes on.
+
+    Args:
+        settings: Where; without a URI the embedded server, which is installed and started.
+        question: ``DEFAULT_QUESTION`` when None.
+        progress: Opens a bar: called with what is done and, for sizes, ``unit="bytes"``.
+
+    Raises:
+        ConfigError: The tenants that the demo may use hold other data.
+        EmbeddedServerError: The server cannot be installed or started.
+        DatabaseError: A statement failed.
+    """
+    clock = _Clock()
+    connection = settings.connection()
+    if connection is None:
+        connection = _start_server(settings, clock, progress)
+    encoder = load_encoder(settings.model or None)
+    with Database(connection) as db:
+        _migrate(db, clock)
+        tenant = choose_tenant(db, settings.tenant)
+        _load(db, tenant, clock, progress)
+        _embed(db, tenant, encoder, clock, progress)
+        asked = question or DEFAULT_QUESTION
+        result = _search(db, tenant, encoder, settings, asked, clock)
+    return DemoReport(tenant, tuple(clock.steps), result, _next(settings, tenant))
+
+
+def choose_tenant(db: QueryRunner, wanted: str) -> str:
+    """Give the tenant that the demo goes into: never one that holds anything else.
+
+    Args:
+        wanted: The only one to consider; empty for ``default``, then ``demo``.
+
+    Raises:
+        ConfigError: None of them is empty or holds the demo.
+    """
+    candidates = [wanted] if wanted else [DEFAULT_TENANT, DEMO_TENANT]
+    for tenant in candidates:
+        state = db.run(load("demo/tenant_state"), tenant=tenant, document=DOCUMENT)[0]
+        if state["demo"] or not state["occupied"]:
+            return tenant
+    names = " and ".join(map(repr, candidates))
+    raise ConfigError(
+        f"Tenant {names} of this database {'holds' if wanted else 'hold'} other data, "
+        "and the demo never mixes with it.",
+        hint="Name an unused tenant: pathrag demo --tenant NAME",
+    )
+
+
+def _next(settings: Settings, tenant: str) -> tuple[str, ...]:
+    words = ["pathrag", "query", SECOND_QUESTION]
+    where = []
+    if settings.uri:
+        where += ["--uri", settings.uri]
+    elif settings.home or os.environ.get("NEO4J_URI"):
+        where += ["--home", settings.home or str(server.default_home())]
+    if tenant != DEFAULT_TENANT:
+        words += ["--tenant", tenant]
+    commands = [[*words, *where]]
+    if not settings.uri:
+        commands.append(["pathrag", "server", "stop", *where])
+    return tuple(" ".join(_quoted(word) for word in command) for command in commands)
+
+
+def _quoted(word: str) -> str:
+    plain = shlex.quote(word)
+    # Double quotes read better around an apostrophe, and hold where nothing else is special.
+    return f'"{word}"' if "'" in word and not set('"$`\\!') & set(word) else plain
+
+
+def _start_server(settings: Settings, clock: _Clock, progress: Bar) -> Connection:
+    home, lane = settings.home or None, settings.lane or server.status(settings.home or None).lane
+    with clock.step("jars") as detail, progress("Fetching Neo4j", unit="bytes") as move:
+        done = server.install(lane or server.DEFAULT_LANE, move, verify=False)
+        reused = len(done.jars) - done.fetched - done.reused
+        detail.append(f"{done.fetched} fetched, {done.reused} copied, {reused} were there")
+    with clock.step("server") as detail, progress("Starting Neo4j"):
+        ran = server.status(home).state == "running"
+        connection = server.start(home, lane or None, probe=probe_gds)
+        detail.append(f"{'ran already' if ran else 'started'} at {connection.uri}")
+    return connection
+
+
+def _migrate(db: Database, clock: _Clock) -> None:
+    with clock.step("migrate") as detail:
+        done = up(db)
+        detail.append(f"{len(done.applied)} applied, schema at version {done.version}")
+
+
+def _load(db: Database, tenant: str, clock: _Clock, progress: Bar) -> None:
+    with clock.step("load") as detail, progress("Loading"):
+        done = load_files(db, [*CHUNK_FILES, *NODE_FILES, *RELATIONSHIP_FILES], tenant=tenant)
+        detail.append(
+            f"{done.nodes} entities, {done.relationships} relationships, {done.chunks} chunks "
+            f"into tenant {tenant}"
+        )
+
+
+def _embed(db: Database, tenant: str, encoder: Encoder, clock: _Clock, progress: Bar) -> None:
+    with clock.step("embed") as detail, progress("Embedding"):
+        done = embed(db, encoder, tenant=tenant)
+        detail.append(f"{done.embedded} texts, {done.unchanged} unchanged")
+
+
+def _search(
+    db: Database,
+    tenant: str,
+    encoder: Encoder,
+    settings: Settings,
+    question: str,
+    clock: _Clock,
+) -> SearchResult:
+    with clock.step("search") as detail:
+        reranker = load_reranker(settings.reranker or None, encoder)
+        result = PathRAG(db, tenant=tenant, encoder=encoder, reranker=reranker).search(question)
+        detail.append(f"{result.stats.candidates} paths considered")
+    return result
