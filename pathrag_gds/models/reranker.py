@@ -1,0 +1,285 @@
+"""How well a path answers a question: two values per text, in one pass of a model.
+
+``answer`` says that the path ends at the answer; ``prefix`` that an extension of it does. A model
+with one output gives both the same value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from pathrag_gds.errors import ModelError
+from pathrag_gds.models.cache import LeastRecentlyUsed
+from pathrag_gds.models.encoder import Encoder, fingerprint_of, well_formed
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
+
+__all__ = [
+    "CachedReranker",
+    "CosineReranker",
+    "CrossEncoderReranker",
+    "PathScore",
+    "Reranker",
+    "load_reranker",
+]
+
+_DECIMALS = 6
+_CACHED_TEXTS = 50_000
+_CACHED_SCORES = 200_000
+
+
+class PathScore(NamedTuple):
+    """Two values of a path for a question, each from 0 to 1, rounded to 6 decimals.
+
+    Attributes:
+        answer: That the path ends at the answer.
+        prefix: That an extension of the path does.
+    """
+
+    answer: float
+    prefix: float
+
+
+class Reranker(Protocol):
+    """Score texts of paths against a question. Safe to use from many threads.
+
+    Attributes:
+        name: What the user calls it.
+        fingerprint: Short hex; changes with whatever changes scores.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    def score(self, question: str, texts: Sequence[str]) -> list[PathScore]:
+        """Score each text, in order; no texts, no scores."""
+        ...
+
+
+class CosineReranker:
+    """Score by the cosine of question and text, ``max(0, cos)``; both values are the same.
+
+    Not ``(1 + cos) / 2``, which gives strangers 0.5. Vectors of texts are kept, so a path that is
+    scored again at the next depth or for the next question costs nothing.
+
+    Args:
+        encoder: Embeds questions and texts.
+        cached_texts: Most vectors that are kept; the least recently used goes first. A vector of
+            384 dimensions takes 1.5 kB.
+    """
+
+    def __init__(self, encoder: Encoder, *, cached_texts: int = _CACHED_TEXTS) -> None:
+        self._encoder = encoder
+        self._vectors: LeastRecentlyUsed[str, Vector] = LeastRecentlyUsed(cached_texts)
+
+    def __repr__(self) -> str:
+        return f"CosineReranker({self._encoder!r})"
+
+    @property
+    def name(self) -> str:
+        """Give the name for people."""
+        return f"cosine({self._encoder.name})"
+
+    @property
+    def fingerprint(self) -> str:
+        """Give the short hex that names these scores."""
+        return fingerprint_of(b"cosine", self._encoder.fingerprint.encode())
+
+    def score(self, question: str, texts: Sequence[str]) -> list[PathScore]:
+        """Score each text, in order; no texts, no scores."""
+        if not texts:
+            return []
+        vectors = self._embed([question, *texts])
+        asked = vectors[question]
+        # One product per text: a matrix product may sum in another order for another batch.
+        cosines = (float(asked @ vectors[text]) for text in texts)
+        return [_same(cosine) for cosine in cosines]
+
+    def _embed(self, texts: Sequence[str]) -> dict[str, Vector]:
+        known = self._vectors.find(texts)
+        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        if missing:
+            # Copies, for a row of the matrix would keep the whole matrix in memory.
+            fresh = {
+                text: vector.copy()
+                for text, vector in zip(missing, self._encoder.encode(missing), strict=True)
+            }
+            self._vectors.store(fresh)
+            known.update(fresh)
+        return known
+
+
+class CrossEncoderReranker:
+    """Score with a cross-encoder of sentence-transformers, by local path or hub name.
+
+    One output gives both values; of two outputs the first is ``answer``, the second ``prefix``.
+    Outputs are logits, turned into values by the sigmoid, whatever the model's files say.
+
+    Args:
+        model: Folder, or a name that sentence-transformers resolves. Only a name can cause a
+            download, and only because the user gave it.
+        device: Such as ``cpu`` or ``cuda``; None leaves the choice to the library.
+        batch_size: Pairs in one run.
+
+    Raises:
+        MissingExtra: sentence-transformers is not installed.
+        ModelError: The model cannot be loaded, or has neither one nor two outputs.
+    """
+
+    def __init__(
+        self, model: str | Path, *, device: str | None = None, batch_size: int = 32
+    ) -> None:
+        from pathrag_gds.models.sentence_transformer import import_sentence_transformers
+
+        self._name = str(model)
+        self._batch_size = batch_size
+        library = import_sentence_transformers("A cross-encoder by name or path")
+        import torch
+
+        try:
+            self._model = library.CrossEncoder(
+                self._name,
+                device=device,
+                activation_fn=torch.nn.Sigmoid(),
+                local_files_only=Path(self._name).exists(),
+            )
+        except Exception as error:  # the library raises whatever its loaders raise
+            raise ModelError(
+                f"The cross-encoder {self._name!r} cannot be loaded: {error}",
+                hint="Give a folder that sentence-transformers can read, or leave the model out.",
+            ) from error
+        self._outputs = int(self._model.num_labels)
+        if self._outputs not in (1, 2):
+            raise ModelError(
+                f"The cross-encoder {self._name!r} has {self._outputs} outputs, not one or two.",
+                hint="Give a model with one output (relevance) or two (answer, prefix).",
+            )
+
+    def __repr__(self) -> str:
+        return f"CrossEncoderReranker({self._name!r})"
+
+    @property
+    def name(self) -> str:
+        """Give the path or name that was asked for."""
+        return self._name
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Give the short hex that names these scores; reads all weights once."""
+        from pathrag_gds.models.sentence_transformer import tokenizer_bytes, weight_bytes
+
+        return fingerprint_of(
+            *weight_bytes(self._model),
+            tokenizer_bytes(self._model.tokenizer),
+            f"sigmoid,{self._outputs},{self._model.max_length}".encode(),
+        )
+
+    def score(self, question: str, texts: Sequence[str]) -> list[PathScore]:
+        """Score each text, in order; no texts, no scores.
+
+        Texts run sorted by length, so that little is padded.
+        """
+        if not texts:
+            return []
+        asked = well_formed(question)
+        clean = [well_formed(text) for text in texts]
+        order = sorted(range(len(clean)), key=lambda row: (len(clean[row]), clean[row], row))
+        values = self._model.predict(
+            [(asked, clean[row]) for row in order],
+            batch_size=self._batch_size,
+            show_progress_bar=False,
+            convert_to_numpy=True,
+        ).reshape(len(texts), self._outputs)
+        scores = [PathScore(0.0, 0.0)] * len(texts)
+        for row, value in zip(order, values.tolist(), strict=True):
+            scores[row] = PathScore(round(value[0], _DECIMALS), round(value[-1], _DECIMALS))
+        return scores
+
+
+class CachedReranker:
+    """Keep the scores of another reranker, by its fingerprint, the question and the text.
+
+    Args:
+        reranker: Scores what is not kept yet; each distinct text once per call.
+        size: Most scores that are kept; the least recently used goes first.
+
+    Attributes:
+        reranker: The one that is wrapped.
+    """
+
+    def __init__(self, reranker: Reranker, *, size: int = _CACHED_SCORES) -> None:
+        self.reranker = reranker
+        self._scores: LeastRecentlyUsed[tuple[str, str, str], PathScore] = LeastRecentlyUsed(size)
+
+    def __repr__(self) -> str:
+        return f"CachedReranker({self.reranker!r})"
+
+    @property
+    def name(self) -> str:
+        """Give the name of the wrapped reranker."""
+        return self.reranker.name
+
+    @property
+    def fingerprint(self) -> str:
+        """Give the fingerprint of the wrapped reranker."""
+        return self.reranker.fingerprint
+
+    @property
+    def hits(self) -> int:
+        """Count the distinct texts of each call whose score was kept."""
+        return self._scores.hits
+
+    @property
+    def misses(self) -> int:
+        """Count the distinct texts of each call that had to be scored."""
+        return self._scores.misses
+
+    def score(self, question: str, texts: Sequence[str]) -> list[PathScore]:
+        """Score each text, in order; no texts, no scores."""
+        if not texts:
+            return []
+        fingerprint = self.fingerprint
+        keys = {text: (fingerprint, question, text) for text in texts}
+        known = self._scores.find(keys.values())
+        missing = [text for text, key in keys.items() if key not in known]
+        if missing:
+            fresh = self.reranker.score(question, missing)
+            scored = {keys[text]: value for text, value in zip(missing, fresh, strict=True)}
+            self._scores.store(scored)
+            known.update(scored)
+        return [known[keys[text]] for text in texts]
+
+
+def load_reranker(
+    name: str | None, encoder: Encoder, *, device: str | None = None
+) -> CachedReranker:
+    """Give the reranker of a name, with a cache around it.
+
+    Args:
+        name: None, empty, ``default`` or ``cosine`` is the cosine of the encoder's vectors.
+            Anything else is a cross-encoder, by folder or hub name.
+        encoder: Used by the cosine.
+        device: Device of sentence-transformers.
+
+    Raises:
+        MissingExtra: The name needs sentence-transformers, which is not installed.
+        ModelError: The model cannot be loaded.
+    """
+    if name in (None, "", "default", "cosine"):
+        return CachedReranker(CosineReranker(encoder))
+    return CachedReranker(CrossEncoderReranker(str(name), device=device))
+
+
+def _same(cosine: float) -> PathScore:
+    value = round(min(1.0, max(0.0, cosine)), _DECIMALS)
+    return PathScore(value, value)
