@@ -38,6 +38,7 @@ Row = dict[str, Any]
 
 APPLICATION = "pathrag-gds"
 DEFAULT_TIMEOUT_S = 120.0
+_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 
 logger = logging.getLogger("pathrag_gds.database")
 
@@ -124,7 +125,10 @@ class Database:
         self.timeout_s = timeout_s
         self._lock = Lock()
         self._capabilities: Capabilities | None = None
-        with _mapped_errors("", connection), _address(connection):
+        if connection.uri.partition("://")[0] not in _SCHEMES:
+            # The driver has a preview of HTTP, which lacks what we use.
+            raise _refused_address(connection, "its scheme is not one of Bolt.")
+        with _mapped_errors("", connection):
             self._driver = neo4j.GraphDatabase.driver(
                 connection.uri,
                 auth=(connection.username, connection.password) if connection.password else None,
@@ -360,29 +364,33 @@ def _mapped_errors(query: str, connection: Connection | None = None) -> Iterator
         ) from None
     except driver_errors.Neo4jError as error:
         raise _server_error(error.code or "", error.message or "", query) from error
+    except driver_errors.ConfigurationError as error:
+        raise _refused_address(connection, _redacted(str(error))) from None
     except driver_errors.DriverError as error:
-        where = f" at {connection.uri}" if connection else ""
-        if isinstance(error, driver_errors.ConfigurationError):
-            raise _refused_address(where, error) from None
-        raise ServerUnavailable(
-            f"No Neo4j answers{where}: {_redacted(_first_line(str(error)))}",
-            hint="Is it running? For the embedded server: pathrag server start",
-            query=query,
-        ) from error
+        raise _no_answer(connection, query, error) from error
+    except ValueError as error:
+        if not _is_unresolved(error):
+            raise
+        raise _no_answer(connection, query, error) from error
 
 
-@contextmanager
-def _address(connection: Connection) -> Iterator[None]:
-    """Map what the driver raises while it reads an address."""
-    try:
-        yield
-    except (ValueError, OSError) as error:
-        raise _refused_address(f" at {connection.uri}", error) from None
+def _is_unresolved(error: Exception) -> bool:
+    """Tell whether a ValueError of the driver means a host or port that the system cannot find."""
+    return isinstance(error.__cause__, OSError) and "resolve address" in str(error)
 
 
-def _refused_address(where: str, error: Exception) -> ConfigError:
+def _no_answer(connection: Connection | None, query: str, error: Exception) -> ServerUnavailable:
+    where = f" at {connection.uri}" if connection else ""
+    return ServerUnavailable(
+        f"No Neo4j answers{where}: {_redacted(_first_line(str(error)))}",
+        hint="Is it running? For the embedded server: pathrag server start",
+        query=query,
+    )
+
+
+def _refused_address(connection: Connection | None, reason: str) -> ConfigError:
     return ConfigError(
-        f"The driver refuses the address{where}: {_redacted(str(error))}",
+        f"The driver refuses the address {connection.uri if connection else ''!r}: {reason}",
         hint="An address looks like bolt://localhost:7687 or neo4j+s://host.",
     )
 
@@ -393,15 +401,15 @@ def _sent_values(query: str) -> Iterator[None]:
     try:
         yield
     except (OverflowError, TypeError, ValueError) as error:
+        if _is_unresolved(error):
+            raise
         if isinstance(error, OverflowError):
             what = "an integer of more than 64 bits"
         elif isinstance(error, UnicodeError):
             what = "text that is not valid Unicode"
         else:
             what = _first_line(str(error))
-        raise ConfigError(
-            f"{query}: a parameter cannot be sent to Neo4j: {what}.",
-        ) from None
+        raise ConfigError(f"{query}: a parameter cannot be sent to Neo4j: {what}.") from None
 
 
 _DIMENSIONS = re.compile(r"(\d+) dimensions?, but indexed vectors have (\d+)")
