@@ -191,12 +191,12 @@ class Home:
         return Record(lane=lane, port=port, password=secrets.token_urlsafe(24))
 
     def write_conf(self, port: int, page_cache: str) -> None:
-        """Write ``neo4j.conf``: Bolt on the loopback address only, no HTTP, GDS allowed."""
+        """Write ``neo4j.conf``: Bolt on the loopback address only, no HTTP, GDS allowed.
+
+        No folder is named in it: they lie in the home by default, and the file is read as
+        Latin-1 with backslashes turned around, which would lead other names astray.
+        """
         settings = {
-            **{
-                f"server.directories.{name}": self.path / name
-                for name in ("data", "logs", "run", "plugins", "import")
-            },
             "server.default_listen_address": HOST,
             "server.bolt.listen_address": f"{HOST}:{port}",
             "server.bolt.advertised_address": f"{HOST}:{port}",
@@ -211,7 +211,7 @@ class Home:
             "internal.dbms.bolt.netty_server_shutdown_quiet_period": "0",
             "internal.server.bolt.thread_pool_shutdown_wait_time": "1s",
         }
-        lines = [f"{key}={_property(value)}" for key, value in settings.items()]
+        lines = [f"{key}={value}" for key, value in settings.items()]
         text = "# Written at each start; changes are lost.\n" + "\n".join(lines) + "\n"
         write_atomically(self.conf / "neo4j.conf", text)
 
@@ -226,10 +226,6 @@ class Home:
             link = folder / name
             if not link.is_symlink():
                 link.symlink_to(jar)
-
-
-def _property(value: object) -> str:
-    return str(value).replace("\\", "\\\\")
 
 
 def free_port() -> int:

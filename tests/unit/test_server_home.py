@@ -120,7 +120,7 @@ def test_conf_is_loopback_only_with_gds_and_auth(home: Home) -> None:
     assert "server.https.enabled=false" in conf
     assert "server.memory.pagecache.size=64m" in conf
     assert "dbms.security.procedures.unrestricted=gds.*" in conf
-    assert f"server.directories.data={home.path / 'data'}" in conf
+    assert not any(str(home.path) in line for line in conf), "names beyond Latin-1 are misread"
     assert not any("auth_enabled" in line or "allowlist" in line for line in conf)
 
 
