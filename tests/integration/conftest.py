@@ -81,3 +81,9 @@ def database(content: Content) -> Database:
 def migrated(content: Content) -> Database:
     content.migrate()
     return content.database
+
+
+@pytest.fixture
+def demo(content: Content) -> Database:
+    content.demo()
+    return content.database

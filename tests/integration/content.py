@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from pathrag_gds.demo import CHUNK_FILES, NODE_FILES, RELATIONSHIP_FILES
 from pathrag_gds.graph.database import Database, Row
 from pathrag_gds.graph.queries import escape_identifier
+from pathrag_gds.ingest import embed, load_files
+from pathrag_gds.migrate import up
+from pathrag_gds.models.encoder import load_encoder
 from tests.statements import statement
 
 __all__ = ["MARKER", "Content"]
 
 MARKER = "__PathragTest__"
+DEMO = "demo"
 
 _GRAPHS = statement("CALL gds.graph.list() YIELD graphName AS name RETURN name", "read")
 _DROP_GRAPH = statement("CALL gds.graph.drop($name, false) YIELD graphName RETURN graphName")
@@ -74,10 +79,17 @@ class Content:
             self.database.run(_DELETE_DATA)
             return
         self.empty()
-        from pathrag_gds.migrate.runner import up
-
         up(self.database)
         self._schema = self._read_schema()
+
+    def demo(self) -> None:
+        """Load and embed the demo graph into the default tenant, unless it is there."""
+        if self.loaded == DEMO:
+            return
+        self.migrate()
+        load_files(self.database, [*NODE_FILES, *RELATIONSHIP_FILES, *CHUNK_FILES])
+        embed(self.database, load_encoder(None))
+        self.loaded = DEMO
 
     def _forget(self) -> None:
         self.loaded = ""

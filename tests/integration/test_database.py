@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -45,12 +46,12 @@ def test_a_transaction_is_whole_or_nothing(database: Database) -> None:
             transaction.run(ADD, x=3)
             last(transaction)
 
-    def fail(error: BaseException) -> None:
+    def fail_with(error: BaseException, _: Transaction) -> None:
         raise error
 
     for error in (ValueError("mine"), OSError("mine"), KeyboardInterrupt()):
         with pytest.raises(type(error)) as caught:
-            add_and(lambda _, error=error: fail(error))
+            add_and(partial(fail_with, error))
         assert caught.value is error
     with pytest.raises(DatabaseError):
         add_and(lambda transaction: transaction.run(statement("RETURN 1 / 0 AS x")))

@@ -40,3 +40,23 @@ def test_database_is_wiped_of_data_schema_and_graphs(database: Database, content
     if database.capabilities.gds_version:
         graphs = statement("CALL gds.graph.list() YIELD graphName RETURN graphName", "read")
         assert database.run(graphs) == []
+
+
+def test_migrated_has_the_schema_and_no_data(migrated: Database, content: Content) -> None:
+    names = {row["name"] for row in migrated.run(_SCHEMA)}
+    assert {"entity_id_unique", "entity_embedding", "chunk_text"} <= names
+    migrated.run(statement("CREATE (:__Entity__ {tenant: 'default', id: 'a'})"))
+
+    content.migrate()
+
+    assert {row["name"] for row in migrated.run(_SCHEMA)} == names
+    entities = statement("MATCH (n:__Entity__) RETURN count(n) AS n", "read")
+    assert migrated.run(entities) == [{"n": 0}]
+
+
+def test_demo_is_loaded_and_embedded(demo: Database) -> None:
+    counts = statement(
+        "MATCH (n:__Entity__ {tenant: 'default'}) RETURN count(n) AS n, count(n.embedding) AS v",
+        "read",
+    )
+    assert demo.run(counts) == [{"n": 104, "v": 104}]
