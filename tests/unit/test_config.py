@@ -1,0 +1,224 @@
+"""Settings and their precedence; the configuration of a search."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pathrag_gds.config import (
+    PRESETS,
+    Connection,
+    SearchConfig,
+    Settings,
+    check_tenant,
+    read_settings,
+)
+from pathrag_gds.errors import ConfigError, TenantError
+
+TOML = """\
+uri = "bolt://file:7687"
+username = "file-user"
+password = "file-password"
+database = "file-database"
+tenant = "file-tenant"
+lane = "current"
+"""
+
+
+def read(
+    folder: Path,
+    flags: dict[str, str | None] | None = None,
+    environment: Any = None,
+    toml: str = "",
+) -> Settings:
+    if toml:
+        (folder / "pathrag.toml").write_text(toml, encoding="utf-8")
+    return read_settings(flags, environment=environment or {}, folder=folder)
+
+
+def test_nothing_given(tmp_path: Path) -> None:
+    settings = read(tmp_path)
+    assert settings == Settings()
+    assert settings.connection() is None
+
+
+def test_flag_before_environment_before_file(tmp_path: Path) -> None:
+    environment = {"PATHRAG_TENANT": "env-tenant", "PATHRAG_LANE": "lts"}
+    assert read(tmp_path, toml=TOML).tenant == "file-tenant"
+    assert read(tmp_path, environment=environment).tenant == "env-tenant"
+    settings = read(tmp_path, {"tenant": "flag-tenant", "lane": None}, environment)
+    assert (settings.tenant, settings.lane) == ("flag-tenant", "lts")
+    assert settings.uri == "bolt://file:7687"
+    assert settings.source == str(tmp_path / "pathrag.toml")
+
+
+def test_every_variable_is_read(tmp_path: Path) -> None:
+    environment = {
+        "NEO4J_URI": "bolt://e",
+        "NEO4J_USERNAME": "u",
+        "NEO4J_PASSWORD": "p",
+        "NEO4J_DATABASE": "d",
+        "PATHRAG_HOME": "h",
+        "PATHRAG_LANE": "l",
+        "PATHRAG_TENANT": "t",
+        "PATHRAG_MODEL": "m",
+        "PATHRAG_RERANKER": "r",
+    }
+    settings = read(tmp_path, environment=environment)
+    assert settings == Settings("bolt://e", "u", "p", "d", "h", "l", "t", "m", "r", "NEO4J_URI")
+    assert settings.connection() == Connection("bolt://e", "u", "p", "d")
+
+
+def test_empty_is_not_given(tmp_path: Path) -> None:
+    settings = read(tmp_path, {"uri": ""}, {"NEO4J_URI": ""}, TOML)
+    assert settings.uri == "bolt://file:7687"
+
+
+@pytest.mark.parametrize(
+    ("flags", "environment", "expected"),
+    [
+        ({"uri": "bolt://flag"}, {"NEO4J_PASSWORD": "env"}, ("bolt://flag", "", "", "")),
+        ({"uri": "bolt://flag"}, {}, ("bolt://flag", "", "", "")),
+        (
+            {"uri": "bolt://flag", "password": "flag"},
+            {"NEO4J_USERNAME": "env"},
+            ("bolt://flag", "", "flag", ""),
+        ),
+        ({}, {"NEO4J_URI": "bolt://env"}, ("bolt://env", "", "", "")),
+        (
+            {"password": "flag"},
+            {"NEO4J_URI": "bolt://env", "NEO4J_USERNAME": "env"},
+            ("bolt://env", "env", "flag", ""),
+        ),
+        (
+            {},
+            {"NEO4J_PASSWORD": "env"},
+            ("bolt://file:7687", "file-user", "env", "file-database"),
+        ),
+    ],
+)
+def test_a_password_never_goes_to_the_server_of_a_lower_source(
+    tmp_path: Path,
+    flags: dict[str, str | None],
+    environment: dict[str, str],
+    expected: tuple[str, ...],
+) -> None:
+    s = read(tmp_path, flags, environment, TOML)
+    assert (s.uri, s.username, s.password, s.database) == expected
+
+
+def test_passwords_are_not_shown() -> None:
+    for value in (Settings(uri="x", password="geheim"), Connection("x", "u", "geheim")):
+        assert "geheim" not in repr(value)
+
+
+@pytest.mark.parametrize(
+    ("toml", "message"),
+    [
+        ("uri = ", "cannot be read"),
+        ('colour = "red"', "unknown setting 'colour'"),
+        ("[search]\ntop_k = 3", "unknown setting 'search'"),
+        ("uri = 3", "uri must be a string, not 3"),
+        ('source = "x"', "unknown setting 'source'"),
+    ],
+)
+def test_a_wrong_file_is_named(tmp_path: Path, toml: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read(tmp_path, toml=toml)
+    assert message in str(caught.value)
+    assert str(tmp_path / "pathrag.toml") in str(caught.value)
+
+
+def test_a_file_in_another_encoding_is_named(tmp_path: Path) -> None:
+    (tmp_path / "pathrag.toml").write_bytes(b'tenant = "\xff"')
+    with pytest.raises(ConfigError, match="cannot be read"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize("tenant", ["default", "ACME Ltd", "猫", "a/b", "x" * 500, "`", "$t"])
+def test_tenants(tenant: str) -> None:
+    assert check_tenant(tenant) == tenant
+
+
+@pytest.mark.parametrize("tenant", ["", " ", " a", "a\n", "a\0b"])
+def test_impossible_tenants(tenant: str) -> None:
+    with pytest.raises(TenantError, match="not a tenant name"):
+        check_tenant(tenant)
+
+
+def test_defaults_are_those_of_the_seed() -> None:
+    c = SearchConfig()
+    assert (c.top_k, c.seed_k, c.max_depth, c.beam_width) == (5, 30, 6, 30)
+    assert (c.expand_per_path, c.local_keep, c.min_score) == (20, 2, 0.10)
+
+
+def test_presets() -> None:
+    assert set(PRESETS) >= {"option_d", "a3"}
+    assert SearchConfig.preset("option_d", top_k=3, seed_k=None) == SearchConfig(top_k=3)
+    a3 = SearchConfig.preset("a3")
+    assert (a3.normalize_within_depth, a3.depth_penalty) == (True, 0.2)
+    with pytest.raises(ConfigError, match="no preset 'b4'") as caught:
+        SearchConfig.preset("b4")
+    assert "option_d" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("top_k", 0),
+        ("top_k", 2.5),
+        ("top_k", True),
+        ("top_k", "5"),
+        ("seed_k", 0),
+        ("max_depth", -1),
+        ("max_depth", 11),
+        ("beam_width", 0),
+        ("expand_per_path", 0),
+        ("cap_per_relation", 0),
+        ("local_keep", -1),
+        ("rerank_limit", -1),
+        ("min_score", -0.1),
+        ("min_score", 1.1),
+        ("min_score", float("nan")),
+        ("revisit", "never"),
+        ("time_limit_s", 0),
+        ("time_limit_s", -1.0),
+        ("time_limit_s", float("nan")),
+        ("rel_types", "KNOWS"),
+        ("labels", "Person"),
+    ],
+)
+def test_values_out_of_range_are_named(field: str, value: Any) -> None:
+    with pytest.raises(ConfigError, match=field) as caught:
+        SearchConfig().with_(**{field: value})
+    assert repr(value) in str(caught.value)
+
+
+def test_edges_of_the_ranges_are_allowed() -> None:
+    SearchConfig(top_k=1, seed_k=1, max_depth=0, min_depth=0, beam_width=1, local_keep=0)
+    SearchConfig(max_depth=10, min_depth=10, min_score=0.0, rerank_limit=0)
+    SearchConfig(min_score=1, time_limit_s=0.001)
+
+
+def test_unknown_options_are_named() -> None:
+    with pytest.raises(ConfigError, match="Unknown search option 'depth'") as caught:
+        SearchConfig().with_(depth=3)
+    assert "max_depth" in caught.value.hint
+
+
+def test_none_leaves_a_field_as_it_is() -> None:
+    config = SearchConfig(time_limit_s=2.0, top_k=9)
+    assert config.with_(top_k=None, time_limit_s=None) == config
+
+
+def test_sequences_become_tuples_and_lists_in_json() -> None:
+    config = SearchConfig(rel_types=["A", "B"], node_filter={"year": {"$gte": 1999}})  # type: ignore[arg-type]
+    assert config.rel_types == ("A", "B")
+    plain = config.to_dict()
+    assert list(plain) == [f.name for f in fields(SearchConfig)]
+    assert plain["rel_types"] == ["A", "B"]
+    assert json.loads(json.dumps(plain)) == plain
