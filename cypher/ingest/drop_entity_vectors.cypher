@@ -1,12 +1,11 @@
 // drop_entity_vectors: remove a whole set of vectors and their hashes, in batches
 // mode: auto
-// param property: STRING where the vectors are
-// param hash_property: STRING where the hashes are
+// slot property: where the vectors are, escaped
+// slot hash_property: where the hashes are, escaped
 // cost: a scan of all entities
-// needs: Neo4j 5.24 for the property named by a parameter
 // note: a set of vectors belongs to no tenant: all of it goes
 MATCH (n:__Entity__)
-WHERE n[$property] IS NOT NULL OR n[$hash_property] IS NOT NULL
+WHERE n.${property} IS NOT NULL OR n.${hash_property} IS NOT NULL
 CALL (n) {
-  SET n[$property] = null, n[$hash_property] = null
+  REMOVE n.${property}, n.${hash_property}
 } IN TRANSACTIONS OF 2000 ROWS

@@ -12,6 +12,5 @@
 // needs: constraint chunk_id_unique
 MATCH (c:Chunk)
 WHERE c.tenant = $tenant AND c.id > $after
-WITH c ORDER BY c.tenant, c.id LIMIT $page
 RETURN c.id AS id, c[$hash_property] AS hash, c.text AS text
-ORDER BY id
+ORDER BY c.tenant, c.id LIMIT $page

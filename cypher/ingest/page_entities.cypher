@@ -14,7 +14,6 @@
 // needs: constraint entity_id_unique
 MATCH (e:__Entity__)
 WHERE e.tenant = $tenant AND e.id > $after
-WITH e ORDER BY e.tenant, e.id LIMIT $page
 RETURN e.id AS id, e[$hash_property] AS hash, labels(e) AS labels,
   [key IN keys(e) WHERE NOT key IN $hidden | [key, e[key]]] AS properties
-ORDER BY id
+ORDER BY e.tenant, e.id LIMIT $page

@@ -13,13 +13,20 @@ from pathrag_gds.errors import (
     AuthFailed,
     DatabaseError,
     IndexMissing,
-    LoadError,
     QueryTimeout,
     ServerUnavailable,
 )
 from pathrag_gds.graph.database import Database, QueryRunner, Row
 from pathrag_gds.graph.queries import load
-from pathrag_gds.ingest.rows import ChunkRow, DataRow, NodeRow, Record, RelationshipRow, name_key
+from pathrag_gds.ingest.rows import (
+    ChunkRow,
+    DataRow,
+    NodeRow,
+    Record,
+    RelationshipRow,
+    RowFault,
+    name_key,
+)
 
 __all__ = ["BatchWriter", "Numbered", "write_rows"]
 
@@ -28,6 +35,7 @@ logger = logging.getLogger("pathrag_gds.ingest")
 Numbered = tuple[int, Record]
 """A record with its number in the file, from 1."""
 
+_MISSING_HINT = "Load the nodes too, or have such nodes made: pathrag load --create-missing"
 _ATTEMPTS = 4
 _NOT_THE_ROWS = (AuthFailed, IndexMissing, ServerUnavailable)
 
@@ -146,14 +154,10 @@ class BatchWriter:
         for record, row in relationships:
             for end, column in zip((row.source, row.target), row.end_columns, strict=True):
                 if end in missing and not (row.creates_ends or self.create_missing):
-                    fault = LoadError(
-                        f"no node has the id {end!r}.",
-                        path=self.path,
-                        line=record.line,
-                        column=column,
-                        hint="Load the nodes too, or make such nodes with --create-missing.",
+                    fault = RowFault(f"no node has the id {end!r}", column)
+                    faulty.append(
+                        Record.faulty(self.path, record.line, record.raw, fault, hint=_MISSING_HINT)
                     )
-                    faulty.append(Record(record.line, record.raw, record.row, fault))
                     break
         return faulty
 
@@ -167,10 +171,8 @@ class BatchWriter:
         if error is None:
             return None
         record = rest[0][1]
-        fault = LoadError(
-            f"the server refuses the row: {error.message}", path=self.path, line=record.line
-        )
-        return Record(record.line, record.raw, record.row, fault)
+        fault = RowFault(f"the server refuses the row: {error.message}")
+        return Record.faulty(self.path, record.line, record.raw, fault)
 
     def _trial(self, batch: Sequence[Numbered]) -> DatabaseError | None:
         try:

@@ -123,7 +123,7 @@ def _node(source: Input, row: dict[str, Any]) -> DataRow:
 def _plain_relationship(source: Input, row: dict[str, Any]) -> DataRow:
     start, end = _required(row, "source"), _required(row, "target")
     named = next((name for name in ("type", "rel_type", "label") if row.get(name)), "type")
-    relationship_type = row.pop(named, None) or source.rel_type
+    relationship_type = row.pop(named, None) or source.rel_type or None
     key = row.pop("key", None)
     if key in (None, ""):
         key = row.pop("id", None)

@@ -76,9 +76,7 @@ class RejectFile:
         self._fresh = False
 
     def _line(self, record: Record) -> str:
-        reason = " ".join((record.fault.message if record.fault else "").split())
-        if record.fault and record.fault.column:
-            reason = f"{record.fault.column}: {reason}"
+        reason = " ".join(record.reason.split())
         if self._csv:
             return record.raw + self._delimiter + '"' + reason.replace('"', '""') + '"\n'
         if self.source.kind == "triples":

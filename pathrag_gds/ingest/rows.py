@@ -116,19 +116,22 @@ class Record:
         line: Where it begins, from 1.
         raw: Its text without the line end, for the reject file.
         row: None when it is at fault, or of no interest.
-        fault: What is wrong, None when nothing is.
+        fault: What is wrong and where, None when nothing is.
+        reason: What is wrong, for the reject file.
     """
 
     line: int
     raw: str
     row: DataRow | None
     fault: LoadError | None = None
+    reason: str = ""
 
     @classmethod
-    def faulty(cls, path: Path, line: int, raw: str, fault: RowFault) -> Record:
+    def faulty(cls, path: Path, line: int, raw: str, fault: RowFault, *, hint: str = "") -> Record:
         """Give the record of a row that cannot be used."""
-        error = LoadError(fault.message, path=path, line=line, column=fault.column)
-        return cls(line, raw, None, error)
+        error = LoadError(f"{fault.message}.", path=path, line=line, column=fault.column, hint=hint)
+        reason = f"{fault.column}: {fault.message}" if fault.column else fault.message
+        return cls(line, raw, None, error, reason)
 
 
 def check_name(value: Any, column: str, *, what: str) -> str:

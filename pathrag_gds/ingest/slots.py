@@ -123,11 +123,9 @@ def prepare_slot(db: Database, slot: Slot, encoder: Encoder) -> None:
 def clear_slot(db: Database, slot: Slot) -> None:
     """Drop the index of a slot and remove its vectors and hashes of every tenant."""
     db.run(load("ingest/drop_index").render({"index": escape_identifier(slot.index)}))
-    db.run(
-        load(f"ingest/drop_{slot.role}_vectors"),
-        property=slot.property,
-        hash_property=slot.hash_property,
-    )
+    names = {"property": slot.property, "hash_property": slot.hash_property}
+    escaped = {name: escape_identifier(value) for name, value in names.items()}
+    db.run(load(f"ingest/drop_{slot.role}_vectors").render(escaped))
 
 
 def put_in_force(db: Database, slots: tuple[Slot, ...], encoder: Encoder) -> None:
