@@ -10,7 +10,9 @@
 // param vector_property: STRING
 // slot filter: predicate on r and m that begins with AND, empty for none; may use $filters
 // param filters: MAP values of the filter
+// slot facts: AND NOT type(r) IN $structural where the types are not named, else empty
 // slot limit: $cap or $rest_cap
+// slot shown: what a map projection of m shows, vectors left out
 // returns tail: STRING id of the frontier node
 // returns forward: BOOLEAN the relationship leaves it
 // returns key: STRING of the relationship, null where it has none
@@ -19,11 +21,12 @@
 // returns id: STRING id of the node on the other side
 // returns name: STRING
 // returns labels: LIST<STRING>
-// returns properties: MAP without vectors
+// returns properties: MAP without vectors; keys that the node lacks may be there as null
 // returns similarity: FLOAT cosine in [-1, 1], null without vectors
 // order: none
 // cost: one index seek per frontier node, then at most cap or rest_cap rows per branch and node;
-//   LIMIT is lazy, ORDER BY would read every relationship of a hub
+//   LIMIT is lazy, ORDER BY would read every relationship of a hub. Only nodes with more than cap
+//   relationships are searched for targets: about 12 hits per pair, the smaller side is walked
 // needs: Neo4j 5.23
 MATCH (t:__Entity__ {tenant: $tenant})
 WHERE t.id IN $targets
@@ -33,18 +36,20 @@ MATCH (n:__Entity__ {tenant: $tenant, id: tail})
 CALL (n, targets) {
     // branch neighbours
     MATCH (n)${left}[r${type}]${right}(m:__Entity__)
-    WHERE $tenant IN [m.tenant] AND NOT type(r) IN $structural ${filter}
+    WHERE $tenant IN [m.tenant] ${facts} ${filter}
     RETURN r, m LIMIT ${limit}
     // end branch
     // branch found
+    WITH n, targets
+    WHERE COUNT { (n)${left}[${type}]${right}() } >= $cap
     UNWIND targets AS m
     MATCH (n)${left}[r${type}]${right}(m)
-    WHERE true ${filter}
-    RETURN r, m LIMIT ${limit}
+    WHERE true ${facts} ${filter}
+    RETURN r, m LIMIT $rest_cap
     // end branch
 }
-RETURN n.id AS tail, startNode(r) = n AS forward, r.key AS key, type(r) AS type,
-       properties(r) AS relationship, m.id AS id, m.name AS name, labels(m) AS labels,
-       m {.*, embedding: null, embedding_alt: null, text_hash: null, text_hash_alt: null}
-           AS properties,
+WITH n, r, m, properties(r) AS relationship, m {${shown}} AS properties
+RETURN n.id AS tail, startNode(r) = n AS forward, relationship.key AS key, type(r) AS type,
+       relationship, properties.id AS id, properties.name AS name, labels(m) AS labels,
+       properties,
        2 * vector.similarity.cosine(m[$vector_property], $vector) - 1 AS similarity

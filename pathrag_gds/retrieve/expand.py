@@ -6,9 +6,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
 from pathrag_gds.graph.database import Row
-from pathrag_gds.graph.queries import Branch, Query, load
+from pathrag_gds.graph.queries import Branch, Query, escape_identifier, load
 from pathrag_gds.graph.schema import STRUCTURAL_TYPES, Ontology, RelationType
 from pathrag_gds.retrieve.filters import Predicate
 from pathrag_gds.retrieve.statements import Request, edge_of_row, entity_of_row
@@ -34,7 +35,13 @@ MAX_TARGETS = 50
 REST_CAP = 500
 # An untyped branch holds so many caps per node: room for several types, yet lazy at a hub.
 UNTYPED_CAPS = 5
+# With few property keys the statement names them and never touches a vector. A key that a node
+# lacks costs two db hits and a null on the wire, so with many keys it takes all and hides vectors.
+MAX_NAMED_KEYS = 12
+OWN_KEYS = ("id", "name", "description", "aliases", "chunk_ids")
+ALL_BUT_VECTORS = ".*, embedding: null, embedding_alt: null, text_hash: null, text_hash_alt: null"
 
+Direction = Literal["out", "in", "both"]
 Branches = tuple[tuple[Branch, ...], tuple[Branch, ...]]
 
 
@@ -73,8 +80,8 @@ def branches_of(
     A type that some node has more than ``cap`` of in one direction is a hub type there and gets a
     branch of its own, with the lazy limit ``cap``; so does each direction. All other types and
     directions share one branch per direction, or one undirected branch where both directions are
-    the same types. Above 24 types a pair of untyped branches is all. Hub types are also followed
-    into nodes already found.
+    the same types. Above 24 types a pair of branches for all of them is all. One more branch
+    follows the hub types, all together, from hubs into nodes already found.
 
     Args:
         types: Relationship types of the tenant.
@@ -84,37 +91,48 @@ def branches_of(
     if restriction and not wanted:
         return (), ()
     if len(wanted) > MAX_TYPED or not wanted:
-        pair = tuple(_branch(restriction, d, "$rest_cap") for d in ("out", "in"))
-        return pair, pair
-    hubs = [(t.name, "out") for t in wanted if t.max_out > cap]
+        names = tuple(t.name for t in wanted) if restriction else ()
+        return (
+            (_branch(names, "out", "$rest_cap"), _branch(names, "in", "$rest_cap")),
+            (_branch(names, "both", "$rest_cap"),),
+        )
+    hubs: list[tuple[str, Direction]] = [(t.name, "out") for t in wanted if t.max_out > cap]
     hubs += [(t.name, "in") for t in wanted if t.max_in > cap]
     out = tuple(t.name for t in wanted if t.max_out <= cap)
     into = tuple(t.name for t in wanted if t.max_in <= cap)
     both = tuple(name for name in out if name in into)
-    rest = (
+    rest: tuple[tuple[tuple[str, ...], Direction], ...] = (
         (both, "both"),
         (tuple(n for n in out if n not in both), "out"),
         (tuple(n for n in into if n not in both), "in"),
     )
     neighbours = [_branch(names, d, "$rest_cap") for names, d in rest if names]
     hub_branches = [_branch((name,), d, "$cap") for name, d in sorted(hubs)]
-    return (*neighbours, *hub_branches), tuple(hub_branches)
+    hub_types = tuple(sorted({name for name, _ in hubs}))
+    found = (_branch(hub_types, "both", "$rest_cap"),) if hubs else ()
+    return (*neighbours, *hub_branches), found
 
 
-def _branch(types: tuple[str, ...], direction: str, limit: str) -> Branch:
-    if direction == "out":
-        return Branch(types, "out", {"limit": limit})
-    if direction == "in":
-        return Branch(types, "in", {"limit": limit})
-    return Branch(types, "both", {"limit": limit})
+def _branch(types: tuple[str, ...], direction: Direction, limit: str) -> Branch:
+    facts = "" if types else "AND NOT type(r) IN $structural"
+    return Branch(types, direction, {"limit": limit, "facts": facts})
 
 
 @lru_cache(maxsize=64)
-def _rendered(branches: Branches, slot: str) -> Query:
+def _rendered(branches: Branches, slot: str, shown: str) -> Query:
     neighbours, found = branches
     return load("retrieve/expand").render(
-        {"filter": slot}, {"neighbours": neighbours, "found": found}
+        {"filter": slot, "shown": shown}, {"neighbours": neighbours, "found": found}
     )
+
+
+def _shown(ontology: Ontology) -> str:
+    """Name the keys that a neighbour may have; all where nodes without labels may have others."""
+    keys = {key for t in ontology.entity_types for key in t.properties} - {*OWN_KEYS}
+    labelled = all(t.domains and t.ranges for t in ontology.relation_types)
+    if not ontology.entity_types or not labelled or len(keys) > MAX_NAMED_KEYS:
+        return ALL_BUT_VECTORS
+    return ", ".join(f".{escape_identifier(key)}" for key in (*OWN_KEYS, *sorted(keys)))
 
 
 def expand_request(
@@ -142,7 +160,7 @@ def expand_request(
         return None
     slot = f"AND {predicate.text}" if predicate.text else ""
     return Request(
-        _rendered(branches, slot),
+        _rendered(branches, slot, _shown(ontology)),
         {
             "tenant": tenant,
             "frontier": list(frontier),
