@@ -97,7 +97,7 @@ class Transaction:
     def run(self, query: Query, /, **parameters: Any) -> list[Row]:
         """Run one statement inside the transaction; same contract as :meth:`Database.run`."""
         _check_parameters(query, parameters)
-        with _mapped_errors(query.name), _sent_values(query.name):
+        with _mapped_errors(query.name), _sent_values(query.name), _in_flight():
             result = self._transaction.run(query.text, parameters)
             return [_plain_row(record) for record in result]
 
@@ -172,6 +172,7 @@ class Database:
         timeout_s = query.timeout_s or self.timeout_s
         with (
             _mapped_errors(query.name, self.connection),
+            _interrupts_restored(),
             _sent_values(query.name),
             self._session(query) as session,
         ):
@@ -181,7 +182,8 @@ class Database:
                 statement = neo4j.Query(
                     text, metadata=self._metadata(query.name), timeout=timeout_s
                 )
-                return [_plain_row(record) for record in session.run(statement, parameters)]
+                with _in_flight():
+                    return [_plain_row(record) for record in session.run(statement, parameters)]
             work = self._unit_of_work(text, parameters, query.name, timeout_s)
             if query.mode == "read":
                 return session.execute_read(work)
@@ -196,7 +198,11 @@ class Database:
         Args:
             name: Shown in SHOW TRANSACTIONS and in errors.
         """
-        with _mapped_errors(name, self.connection), self._session() as session:
+        with (
+            _mapped_errors(name, self.connection),
+            _interrupts_restored(),
+            self._session() as session,
+        ):
             transaction = session.begin_transaction(
                 metadata=self._metadata(name), timeout=timeout_s or self.timeout_s
             )
@@ -247,6 +253,9 @@ class Database:
             statement = neo4j.Query(f"{how} {query.text}", timeout=self.timeout_s)
             result = s.run(statement, dict(parameters))
             keys = list(result.keys())
+            # The server has no statistics of rows that it was not asked for.
+            for _ in result:
+                pass
             summary = result.consume()
             notifications = [
                 {"code": n.gql_status, "description": n.status_description}
@@ -278,13 +287,43 @@ class Database:
 
         @neo4j.unit_of_work(metadata=self._metadata(name), timeout=timeout_s)
         def work(transaction: neo4j.ManagedTransaction) -> list[Row]:
-            return [_plain_row(record) for record in transaction.run(text, dict(parameters))]
+            with _in_flight():
+                return [_plain_row(record) for record in transaction.run(text, dict(parameters))]
 
         return work
 
     @staticmethod
     def _metadata(name: str) -> dict[str, str]:
         return {"app": APPLICATION, "query": name}
+
+
+@contextmanager
+def _in_flight() -> Iterator[None]:
+    """Let an interrupt pass through the driver as a cancellation.
+
+    When a block ends, the driver waits for the answer to the statement in flight, however long that
+    takes; only on a cancellation does it drop the connection, which ends the statement on the
+    server too.
+    """
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit) as interrupt:
+        import asyncio
+
+        raise asyncio.CancelledError from interrupt
+
+
+@contextmanager
+def _interrupts_restored() -> Iterator[None]:
+    """Give back, outside the driver, the interrupt that passed through it."""
+    try:
+        yield
+    except Exception:
+        raise
+    except BaseException as error:
+        if isinstance(error.__cause__, (KeyboardInterrupt, SystemExit)):
+            raise error.__cause__ from None
+        raise
 
 
 def probe_gds(connection: Connection, *, timeout_s: float = 3.0) -> str:
