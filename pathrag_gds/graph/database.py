@@ -206,9 +206,15 @@ class Database:
             transaction = session.begin_transaction(
                 metadata=self._metadata(name), timeout=timeout_s or self.timeout_s
             )
-            with transaction:
+            try:
                 yield Transaction(transaction)
-                transaction.commit()
+                with _in_flight():
+                    transaction.commit()
+            except BaseException as error:
+                # After an interrupt the session drops the connection instead: see _in_flight.
+                if not _is_interrupt(error):
+                    transaction.close()
+                raise
 
     def explain(self, query: Query, /, **parameters: Any) -> Mapping[str, Any]:
         """Give the plan of a statement without running it: ``plan``, ``keys``, ``notifications``.
@@ -321,9 +327,15 @@ def _interrupts_restored() -> Iterator[None]:
     except Exception:
         raise
     except BaseException as error:
-        if isinstance(error.__cause__, (KeyboardInterrupt, SystemExit)):
+        if _is_interrupt(error) and error.__cause__ is not None:
             raise error.__cause__ from None
         raise
+
+
+def _is_interrupt(error: BaseException) -> bool:
+    return not isinstance(error, Exception) and isinstance(
+        error.__cause__, (KeyboardInterrupt, SystemExit)
+    )
 
 
 def probe_gds(connection: Connection, *, timeout_s: float = 3.0) -> str:
