@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -313,6 +315,45 @@ def test_wrong_arguments_make_nothing(home: Path) -> None:
     with pytest.raises(ConfigError, match="--page-cache must be"):
         start(home, probe=ready, page_cache="1 TB")
     assert not home.exists()
+
+
+@pytest.fixture
+def unprivileged(tmp_path: Path) -> Iterator[Path]:
+    """Give a folder that this process cannot write in, even when the tests run as root."""
+    folder = Path(tempfile.mkdtemp(prefix="pathrag-read-only-"))
+    folder.chmod(0o555)
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(65534)
+    try:
+        yield folder
+    finally:
+        if root:
+            os.seteuid(0)
+        folder.chmod(0o755)
+        shutil.rmtree(folder)
+
+
+def test_read_only_folder_is_named(unprivileged: Path) -> None:
+    for place in (unprivileged, unprivileged / "home"):
+        with pytest.raises(EmbeddedServerError, match=f"in {place}: Permission denied") as caught:
+            start(place, probe=ready)
+        assert "--home" in caught.value.hint
+        assert status(place).state == "stopped"
+        assert list(unprivileged.iterdir()) == []
+
+
+def test_server_of_another_user_is_not_touched(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    start(home, probe=ready)
+
+    def refuse(pid: int, number: int) -> None:
+        raise PermissionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "kill", refuse)
+        with pytest.raises(EmbeddedServerError, match="belongs to another user"):
+            stop(home)
+    assert status(home).state == "running"
 
 
 def test_heap_and_extra_options_reach_java(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
