@@ -162,15 +162,20 @@ class BatchWriter:
         return faulty
 
     def _refused(self, batch: Sequence[Numbered]) -> Record | None:
-        """Find a record that the server refuses; None when each alone would do."""
-        rest = list(batch)
-        while len(rest) > 1:
-            half = rest[: len(rest) // 2]
-            rest = half if self._trial(half) else rest[len(rest) // 2 :]
-        error = self._trial(rest) if rest else None
+        """Find the first record that the server refuses after the ones before it."""
+        error = self._trial(batch)
         if error is None:
             return None
-        record = rest[0][1]
+        # A row may be refused because of one before it, so prefixes are tried, not parts.
+        fine, refused = 0, len(batch)
+        while refused - fine > 1:
+            middle = (fine + refused) // 2
+            found = self._trial(batch[:middle])
+            if found is None:
+                fine = middle
+            else:
+                refused, error = middle, found
+        record = batch[refused - 1][1]
         fault = RowFault(f"the server refuses the row: {error.message}")
         return Record.faulty(self.path, record.line, record.raw, fault)
 
