@@ -50,6 +50,8 @@ def dump(
             file is then as it was.
     """
     place, target = Home.at(home), Path(file).expanduser().absolute()
+    if target.is_dir():
+        raise EmbeddedServerError(f"{target} is a folder.", hint="Name a file in it.")
     if target.exists() and not overwrite:
         raise EmbeddedServerError(
             f"{target} is already there.", hint="Name another file, or add --overwrite."

@@ -115,8 +115,15 @@ class Home:
         """Create the folders.
 
         Raises:
-            EmbeddedServerError: One cannot be made or written in.
+            EmbeddedServerError: One cannot be made or written in, or the folder holds something
+                else, which may be another Neo4j.
         """
+        ours = self.record_file.exists() or self.lock_file.exists()
+        if not ours and self.path.is_dir() and any(self.path.iterdir()):
+            raise EmbeddedServerError(
+                f"{self.path} is not empty and is no home of an embedded server.",
+                hint="Name a new or empty folder with --home (or PATHRAG_HOME).",
+            )
         # Only the user may look in: a store holds whatever its graph holds.
         make_folder(self.path, hint=HOME_HINT, mode=0o700)
         for name in ("conf", "data", "import", "logs", "plugins", "run"):

@@ -112,14 +112,21 @@ class Process:
 
 def started_at(pid: int) -> str:
     """Give the start time of a running process as the system notes it, empty when none runs."""
-    stat = Path(f"/proc/{pid}/stat")
-    if Path("/proc/self/stat").exists():
-        try:
-            # The name, in parentheses, may hold anything; state is the first field after it.
-            fields = stat.read_text(errors="replace").rpartition(")")[2].split()
-        except OSError:
-            return ""
-        return "" if fields[0] in "ZX" else fields[19]
+    return _from_proc(pid) if Path("/proc/self/stat").exists() else _from_ps(pid)
+
+
+def _from_proc(pid: int) -> str:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return ""
+    # The name, in parentheses, may hold anything; the state is the first field after it.
+    fields = text.rpartition(")")[2].split()
+    return "" if fields[0] in "ZX" else fields[19]
+
+
+def _from_ps(pid: int) -> str:
+    """Ask ``ps``, as macOS has no /proc."""
     shown = subprocess.run(
         ["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
     ).stdout.split(maxsplit=1)

@@ -252,7 +252,7 @@ def stop(home: Path | str | None = None, *, timeout_s: float = 60.0) -> bool:
         EmbeddedServerError: It belongs to another user, or another command holds the home.
     """
     place = Home.at(home)
-    if not place.path.is_dir():
+    if not place.lock_file.exists():
         return False
     with alone(place, timeout_s):
         process = Process.read(place)

@@ -149,6 +149,7 @@ def test_current_lane(new_home: Callable[[str], Path]) -> None:
 def test_failing_server_shows_why(new_home: Callable[[str], Path]) -> None:
     home = new_home("home")
     (home / "data").mkdir(parents=True)
+    (home / "server.lock").touch()
     (home / "data" / "databases").write_text("in the way")
     with pytest.raises(EmbeddedServerError) as caught:
         start(home, "lts", probe=probe_gds)

@@ -63,6 +63,8 @@ def test_file_that_is_there_is_only_replaced_when_asked(home: Path, tmp_path: Pa
     assert file.read_text() == "mine"
     dump(file, home, overwrite=True)
     assert file.read_text() == "first"
+    with pytest.raises(EmbeddedServerError, match="is a folder"):
+        dump(tmp_path, home, overwrite=True)
 
 
 def test_database_that_is_there_is_only_replaced_when_asked(home: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import stat
+import subprocess
 import sys
 from pathlib import Path
 
@@ -140,6 +141,19 @@ def test_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     assert "PATHRAG_HOME" in caught.value.hint
 
 
+def test_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> None:
+    conf = tmp_path / "conf" / "neo4j.conf"
+    conf.parent.mkdir()
+    conf.write_text("theirs")
+    with pytest.raises(EmbeddedServerError, match="is not empty and is no home") as caught:
+        Home(tmp_path).make()
+    assert "--home" in caught.value.hint
+    assert [p.name for p in tmp_path.iterdir()] == ["conf"]
+    (tmp_path / "server.json").touch()
+    Home(tmp_path).make()
+    assert conf.read_text() == "theirs"
+
+
 def test_default_home_follows_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -242,6 +256,29 @@ def test_process_note(home: Home) -> None:
     Process.forget(home)
     Process.forget(home)
     assert Process.read(home) is None
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        ("Ss+  Mon Nov 30 13:00:00 2026\n", "Mon Nov 30 13:00:00 2026"),
+        ("Z    Mon Nov 30 13:00:00 2026\n", ""),
+        ("", ""),
+    ],
+)
+def test_start_time_where_there_is_no_proc(
+    monkeypatch: pytest.MonkeyPatch, shown: str, expected: str
+) -> None:
+    asked: list[list[str]] = []
+
+    def run(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        asked.append(command)
+        return subprocess.CompletedProcess(command, 0, stdout=shown)
+
+    monkeypatch.setattr(Path, "exists", lambda self: False)
+    monkeypatch.setattr(subprocess, "run", run)
+    assert started_at(4711) == expected
+    assert asked == [["ps", "-o", "stat=,lstart=", "-p", "4711"]]
 
 
 @pytest.mark.parametrize("text", ["", "12", "{}", '{"pid": "x", "started": "1"}'])
