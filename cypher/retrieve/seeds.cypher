@@ -23,6 +23,7 @@
 // order: within vector and text: score descending, then id
 // cost: one seek per key; one vector and two full-text look-ups, or three passes over a small tenant
 // needs: Neo4j 5.23
+// note: without id IS NOT NULL the index on (tenant, id) would not serve: all tenants were read
 CALL () {
     // branch name
     MATCH (e:__Entity__ {tenant: $tenant})
@@ -37,7 +38,7 @@ CALL () {
     // end branch
     // branch alias_exact
     MATCH (e:__Entity__ {tenant: $tenant})
-    WHERE any(key IN e.alias_keys WHERE key IN $keys)
+    WHERE e.id IS NOT NULL AND any(key IN e.alias_keys WHERE key IN $keys)
     RETURN e, 'name' AS via, 1.0 AS score
     // end branch
     // branch vector
@@ -49,7 +50,7 @@ CALL () {
     // end branch
     // branch vector_exact
     MATCH (e:__Entity__ {tenant: $tenant})
-    WHERE e[$vector_property] IS NOT NULL ${filter}
+    WHERE e.id IS NOT NULL AND e[$vector_property] IS NOT NULL ${filter}
     WITH e, vector.similarity.cosine(e[$vector_property], $vector) AS score
     RETURN e, 'vector' AS via, score
     ORDER BY score DESC, e.id LIMIT $k
@@ -63,7 +64,7 @@ CALL () {
     // end branch
     // branch text_exact
     MATCH (e:__Entity__ {tenant: $tenant})
-    WHERE true ${filter}
+    WHERE e.id IS NOT NULL ${filter}
     WITH e, split(e.name_key, ' ') AS name_words,
          split(toLower(coalesce(e.description, '')), ' ') AS description_words
     WITH e, 2.0 * size([term IN $terms WHERE term IN name_words])

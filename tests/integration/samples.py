@@ -1,0 +1,78 @@
+"""Values and slot texts by which every statement under cypher/ can be planned."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pathrag_gds.graph.queries import Branch, Param, Query, load
+
+__all__ = ["VECTOR", "parameters_of", "rendered", "value_of"]
+
+VECTOR = [0.5] + [0.0] * 383
+
+# Where the declared type is not enough: names that must exist for the statement to be planned.
+_VALUES: Mapping[str, Any] = {
+    "vector_index": "entity_embedding",
+    "vector_property": "embedding",
+    "property": "embedding",
+    "hash_property": "text_hash",
+    "similarity": "cosine",
+    "dimension": 384,
+}
+_OF_TYPE: Mapping[str, Any] = {
+    "STRING": "x",
+    "INTEGER": 1,
+    "FLOAT": 0.5,
+    "BOOLEAN": True,
+    "MAP": {},
+    "ANY": "x",
+    "LIST": [],
+    "LIST<STRING>": ["x"],
+    "LIST<INTEGER>": [1],
+    "LIST<FLOAT>": VECTOR,
+    "LIST<MAP>": [{}],
+    "LIST<LIST<STRING>>": [["x"]],
+    "LIST<LIST<FLOAT>>": [VECTOR],
+}
+_SLOTS: Mapping[str, str] = {
+    "property": "`embedding`",
+    "hash_property": "`text_hash`",
+    "index": "`entity_embedding`",
+    "filter": "",
+    "limit": "$cap",
+    "facts": "AND NOT type(r) IN $structural",
+    "shown": ".*, embedding: null",
+}
+
+
+def value_of(param: Param) -> Any:
+    """Give a value of the declared type, or the one that the name stands for."""
+    if param.name in _VALUES:
+        return _VALUES[param.name]
+    match = re.match(r"[A-Z]+(?:<[A-Z<>]+>)?", param.type)
+    assert match, f"param {param.name}: {param.type!r} does not begin with a type"
+    assert match[0] in _OF_TYPE, f"param {param.name}: no sample of type {match[0]}"
+    return _OF_TYPE[match[0]]
+
+
+def parameters_of(query: Query) -> dict[str, Any]:
+    """Give a value for every parameter."""
+    return {param.name: value_of(param) for param in query.params}
+
+
+def rendered(name: str) -> Query:
+    """Give a statement without slots or branches left."""
+    query = load(name)
+    if not query.slots and not query.has_branches:
+        return query
+    missing = set(query.slots) - set(_SLOTS)
+    assert not missing, f"{name}: no sample text for the slots {sorted(missing)}"
+    names = re.findall(r"(?m)^\s*// branch (\w+)", query.text)
+    copies: tuple[Branch, ...] = (Branch(),)
+    if "${type}" in query.text:
+        copies = (Branch(("involve", "takes_place"), "both"), Branch((), "out"), Branch((), "in"))
+    return query.render(
+        {slot: _SLOTS[slot] for slot in query.slots}, {branch: copies for branch in names}
+    )
