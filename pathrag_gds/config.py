@@ -170,6 +170,7 @@ class SearchConfig:
         cap_per_relation: Relationships read per node, type and direction, at least 1.
         local_keep: Children that each parent is guaranteed while half the beam lasts.
         rerank_limit: Texts scored per depth at most, taken by cosine of the new node; 0 for all.
+        text_budget: Tokens of a path's text at most; 0 for what the reranker can read.
         min_score: Paths whose confidence is below are left out of the result.
         revisit: ``node``: no node twice in a path; ``edge``: no relationship twice; ``topic``:
             never back to the start; ``none``: anything.
@@ -193,6 +194,7 @@ class SearchConfig:
     cap_per_relation: int = 20
     local_keep: int = 2
     rerank_limit: int = 200
+    text_budget: int = 64
     min_score: float = 0.10
     revisit: RevisitPolicy = "node"
     normalize_within_depth: bool = False
@@ -216,6 +218,7 @@ class SearchConfig:
             ("cap_per_relation", 1, 100_000),
             ("local_keep", 0, 100_000),
             ("rerank_limit", 0, 10_000_000),
+            ("text_budget", 0, 1_000_000),
         ):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:

@@ -246,10 +246,11 @@ class PathRAG:
         else:
             if record.fingerprint != self.encoder.fingerprint:
                 raise EncoderMismatch(
-                    f"The vectors in the database are of {record.encoder!r}, "
-                    f"the encoder in use is {self.encoder.name!r}.",
-                    hint=f"Use --model {record.encoder}, or run: "
-                    f"pathrag embed --model {self.encoder.name}",
+                    f"The vectors in the database are of {record.encoder!r} "
+                    f"({record.fingerprint}), the encoder in use is {self.encoder.name!r} "
+                    f"({self.encoder.fingerprint}).",
+                    hint=f"Embed again: pathrag embed --model {self.encoder.name}\n"
+                    f"Or use the other encoder: --model {record.encoder}",
                 )
             vectors = indexes.get(record.index)
             if not small and (vectors is None or vectors.state != "ONLINE"):
@@ -266,7 +267,7 @@ class PathRAG:
             vector_index="entity_embedding" if record is None else record.index,
             vector_property="embedding" if record is None else record.property,
             small=small,
-            text_budget=self.encoder.max_tokens,
+            text_limit=self.encoder.max_tokens,
             count_tokens=self.encoder.count_tokens,
             setup_round_trips=counting.count,
             warnings=tuple(warnings),

@@ -69,7 +69,7 @@ class SearchContext:
         vector_index: Name of the vector index in force.
         vector_property: Property that it indexes.
         small: The tenant is small enough to be scanned.
-        text_budget: Tokens of a path's text at most; 0 for no limit.
+        text_limit: Tokens that the reranker reads; 0 for no limit.
         count_tokens: How the reranker counts.
         setup_round_trips: What it took to know all this.
         clock: Seconds, monotonic.
@@ -83,7 +83,7 @@ class SearchContext:
     vector_index: str = "entity_embedding"
     vector_property: str = "embedding"
     small: bool = True
-    text_budget: int = 0
+    text_limit: int = 0
     count_tokens: Callable[[str], int] | None = None
     setup_round_trips: int = 0
     clock: Callable[[], float] = time.perf_counter
@@ -349,7 +349,7 @@ class _State:
                 path,
                 self.entities,
                 phrasing=self.context.ontology.phrasing,
-                budget=self.context.text_budget,
+                budget=self.config.text_budget or self.context.text_limit,
                 count_tokens=self.context.count_tokens,
             )
             for path, _ in paths

@@ -87,7 +87,7 @@ def path_text(
     if budget and count_tokens:
         sentences, texts = _fit(sentences, texts, budget, count_tokens)
     summary = " ".join(sentences)
-    return summary + SEPARATOR + " ".join(texts) if texts else summary
+    return summary + SEPARATOR + " ".join(texts) if any(texts) else summary
 
 
 def _fit(
@@ -103,8 +103,15 @@ def _fit(
     while kept < len(texts) and text_sizes[kept] <= room:
         room -= text_sizes[kept]
         kept += 1
-    # The first text that does not fit whole still tells its beginning: the reader cuts it.
-    return sentences, texts[: kept + 1] if room > 0 else texts[:kept]
+    if not kept and room > 0:
+        # The end of the path is what the answer stands or falls with: tell its beginning.
+        return sentences, [_cut(texts[0], room / text_sizes[0])]
+    return sentences, texts[:kept]
+
+
+def _cut(text: str, share: float) -> str:
+    tokens = text.split(" ")
+    return " ".join(tokens[: int(len(tokens) * share)])
 
 
 def hop_sentence(hop: Hop, entities: Mapping[str, Entity], phrasing: Phrasing) -> str:
