@@ -63,7 +63,7 @@ def dump(
         )
     with alone(place, _WAIT_S):
         _must_be_stopped(place)
-        installation = install(lane or place.check_lane(None), progress, cache=cache)
+        installation = install(_lane_of(place, lane), progress, cache=cache)
         java = find_java(installation.lane)
         make_folder(target.parent, hint="Name a file in a folder that you can write in.")
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".dump-") as draft:
@@ -144,6 +144,17 @@ def restore(
             raise refused("write in", place.path, error, hint="Check space and rights.") from error
         finally:
             shutil.rmtree(aside.path, ignore_errors=True)
+
+
+def _lane_of(place: Home, lane: str | None) -> str:
+    """Give the lane whose tool reads the store; the data outlive a lost password."""
+    try:
+        place.read()
+    except EmbeddedServerError:
+        if lane:
+            return lane
+        raise
+    return place.check_lane(lane)
 
 
 def _must_be_stopped(place: Home) -> None:

@@ -133,7 +133,9 @@ def test_data_are_saved_from_a_home_whose_password_is_lost(home: Path, tmp_path:
     assert store(tmp_path / "new").read_text() == "first"
 
 
-def test_restore_refuses_a_home_of_the_other_lane(home: Path, tmp_path: Path) -> None:
+def test_home_of_the_other_lane_is_refused(home: Path, tmp_path: Path) -> None:
     file = dump(tmp_path / "a.dump", home)
+    with pytest.raises(EmbeddedServerError, match="was made by lane lts; lane current"):
+        dump(tmp_path / "b.dump", home, lane="current")
     with pytest.raises(EmbeddedServerError, match="was made by lane lts; lane current"):
         restore(file, home, lane="current", overwrite=True)
