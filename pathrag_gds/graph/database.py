@@ -463,7 +463,11 @@ def _sent_values(query: str) -> Iterator[None]:
         raise ConfigError(f"{query}: a parameter cannot be sent to Neo4j: {what}.") from None
 
 
-_DIMENSIONS = re.compile(r"(\d+) dimensions?, but indexed vectors have (\d+)")
+# The question's vector comes first in both wordings: of 5.26 and of 2026.
+_DIMENSIONS = re.compile(
+    r"(?:has|dimensionality of) (\d+)(?: dimensions?)?, "
+    r"but (?:indexed vectors have|provided vector has) (\d+)"
+)
 
 
 def _server_error(code: str, message: str, query: str) -> DatabaseError:

@@ -195,8 +195,15 @@ def test_server_errors_become_ours(
     assert error.exit_code == 3
 
 
-def test_dimensions_are_kept_as_numbers() -> None:
-    error = mapped(neo4j_error("Neo.X", "has 3 dimensions, but indexed vectors have 384."))
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Index query vector has 3 dimensions, but indexed vectors have 384.",
+        "Index query vector has a dimensionality of 3, but provided vector has 384.",
+    ],
+)
+def test_dimensions_are_kept_as_numbers(message: str) -> None:
+    error = mapped(neo4j_error("Neo.ClientError.Statement.TypeError", message))
     assert isinstance(error, DimensionMismatch)
     assert (error.found, error.expected) == (3, 384)
 
