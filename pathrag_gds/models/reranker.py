@@ -6,6 +6,7 @@ with one output gives both the same value.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -143,6 +144,8 @@ class CrossEncoderReranker:
 
         self._name = str(model)
         self._batch_size = batch_size
+        # Its tokenizer is changed while it works, and refuses a second thread at that moment.
+        self._lock = threading.Lock()
         library = import_sentence_transformers("A cross-encoder by name or path")
         import torch
 
@@ -194,12 +197,14 @@ class CrossEncoderReranker:
         asked = well_formed(question)
         clean = [well_formed(text) for text in texts]
         order = sorted(range(len(clean)), key=lambda row: (len(clean[row]), clean[row], row))
-        values = self._model.predict(
-            [(asked, clean[row]) for row in order],
-            batch_size=self._batch_size,
-            show_progress_bar=False,
-            convert_to_numpy=True,
-        ).reshape(len(texts), self._outputs)
+        with self._lock:
+            output = self._model.predict(
+                [(asked, clean[row]) for row in order],
+                batch_size=self._batch_size,
+                show_progress_bar=False,
+                convert_to_numpy=True,
+            )
+        values = output.reshape(len(texts), self._outputs)
         scores = [PathScore(0.0, 0.0)] * len(texts)
         for row, value in zip(order, values.tolist(), strict=True):
             scores[row] = PathScore(round(value[0], _DECIMALS), round(value[-1], _DECIMALS))

@@ -5,6 +5,7 @@ Nothing is downloaded unless the user asked for a model by its hub name; a folde
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -54,6 +55,8 @@ class SentenceTransformerEncoder:
     ) -> None:
         self._name = str(model)
         self._batch_size = batch_size
+        # Its tokenizer is changed while it works, and refuses a second thread at that moment.
+        self._lock = threading.Lock()
         library = import_sentence_transformers("An encoder by name or path")
         try:
             self._model = library.SentenceTransformer(
@@ -76,7 +79,10 @@ class SentenceTransformerEncoder:
     @property
     def dimension(self) -> int:
         """Give the length of a vector."""
-        return int(self._model.get_sentence_embedding_dimension())
+        model = self._model
+        # Renamed in version 6; the old name warns there.
+        ask = getattr(model, "get_embedding_dimension", None)
+        return int(ask() if ask else model.get_sentence_embedding_dimension())
 
     @property
     def max_tokens(self) -> int:
@@ -100,19 +106,21 @@ class SentenceTransformerEncoder:
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for start in range(0, len(texts), _TEXTS_PER_CHUNK):
             chunk = [well_formed(text) for text in texts[start : start + _TEXTS_PER_CHUNK]]
-            vectors[start : start + len(chunk)] = self._model.encode(
-                chunk,
-                batch_size=self._batch_size,
-                normalize_embeddings=True,
-                show_progress_bar=False,
-            )
+            with self._lock:
+                vectors[start : start + len(chunk)] = self._model.encode(
+                    chunk,
+                    batch_size=self._batch_size,
+                    normalize_embeddings=True,
+                    show_progress_bar=False,
+                )
             if progress:
                 progress(start + len(chunk), len(texts))
         return vectors
 
     def count_tokens(self, text: str) -> int:
         """Count the tokens of a text before any cut, marks included."""
-        return len(self._model.tokenizer(well_formed(text), verbose=False)["input_ids"])
+        with self._lock:
+            return len(self._model.tokenizer(well_formed(text), verbose=False)["input_ids"])
 
 
 def import_sentence_transformers(needed_for: str) -> Any:
