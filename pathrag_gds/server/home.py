@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import secrets
 import socket
 from collections.abc import Iterable
@@ -26,6 +27,7 @@ from pathrag_gds.server.files import make_folder, refused, write_atomically
 __all__ = ["Home", "Record", "default_home", "free_port", "port_is_free"]
 
 HOST = "127.0.0.1"
+_PORTS = range(17687, 32768)
 HOME_HINT = "Choose a folder that you can write in with --home (or PATHRAG_HOME)."
 
 
@@ -236,11 +238,18 @@ class Home:
 
 
 def free_port() -> int:
-    """Give a port of the loopback address that nobody listens on."""
+    """Give a port of the loopback address that nobody listens on.
+
+    Below the range from which systems take ports for outgoing connections: one of those could
+    take it in the seconds until the server listens, or while it is stopped.
+    """
+    for port in random.sample(_PORTS, 100):
+        if port_is_free(port):
+            return port
     with socket.socket() as probe:
         probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
-        return port
+        given: int = probe.getsockname()[1]
+        return given
 
 
 def port_is_free(port: int) -> bool:

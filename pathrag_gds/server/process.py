@@ -82,7 +82,7 @@ def start(
     port: int | None = None,
     heap: str = "1g",
     page_cache: str = "256m",
-    timeout_s: float = 120.0,
+    timeout_s: float = 180.0,
     cache: Path | None = None,
     progress: Progress | None = None,
     notify: Notify | None = None,

@@ -164,13 +164,16 @@ def test_default_home_follows_the_environment(
     assert default_home().parts[-2:] == ("pathrag-gds", "server")
 
 
-def test_ports(home: Home) -> None:
+def test_ports(monkeypatch: pytest.MonkeyPatch) -> None:
     port = free_port()
+    assert 17687 <= port < 32768, "systems take ports for outgoing connections from 32768 on"
     assert port_is_free(port)
     with socket.socket() as other:
         other.bind(("127.0.0.1", port))
         other.listen()
         assert not port_is_free(port)
+    monkeypatch.setattr("pathrag_gds.server.home.port_is_free", lambda port: False)
+    assert free_port() > 0
 
 
 def test_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
