@@ -1,4 +1,4 @@
-"""A recording stand-in for the database, so that statements can be counted without a server."""
+"""Stand-ins for the database and the reranker, so that searches run without server or model."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 from pathrag_gds.graph.database import Row, _check_parameters
 from pathrag_gds.graph.queries import Query
+from pathrag_gds.models.reranker import PathScore
+from pathrag_gds.text import fold, words
 
 Answer = Sequence[Row] | Callable[[Mapping[str, Any]], Sequence[Row]]
 
@@ -33,3 +35,98 @@ class RecordingDatabase:
     @property
     def names(self) -> list[str]:
         return [name for name, _ in self.calls]
+
+
+class WordOverlapReranker:
+    """Score a text by the share of the question's words that it has; remembers what it read."""
+
+    name = "word-overlap"
+    fingerprint = "0"
+
+    def __init__(self, scores: Mapping[str, float] | None = None) -> None:
+        self.scores = dict(scores or {})
+        self.read: list[str] = []
+
+    def score(self, question: str, texts: Sequence[str]) -> list[PathScore]:
+        self.read.extend(texts)
+        return [PathScore(value, value) for value in (self._value(question, t) for t in texts)]
+
+    def _value(self, question: str, text: str) -> float:
+        given = next((v for part, v in self.scores.items() if text.startswith(part)), None)
+        if given is not None:
+            return given
+        asked = set(words(question))
+        return round(len(asked & set(words(text))) / len(asked), 6)
+
+
+class MemoryGraph:
+    """Answer the statements of a search from a few nodes and relationships.
+
+    Args:
+        relationships: (source, type, target) or (source, type, target, properties); a node's id
+            is its name, its similarity 0 unless given.
+        seeds: Ids in the order in which the vector ranking gives them.
+    """
+
+    def __init__(
+        self,
+        relationships: Sequence[tuple[Any, ...]],
+        *,
+        seeds: Sequence[str],
+        nodes: Mapping[str, Mapping[str, Any]] | None = None,
+        similarity: Mapping[str, float] | None = None,
+        documents: Mapping[str, str] | None = None,
+    ) -> None:
+        self.relationships = [(*r, {}) if len(r) == 3 else r for r in relationships]
+        self.seeds = list(seeds)
+        self.nodes = dict(nodes or {})
+        self.similarity = dict(similarity or {})
+        self.documents = dict(documents or {})
+
+    @property
+    def answers(self) -> dict[str, Answer]:
+        """What a recording database answers with."""
+        return {
+            "retrieve/seeds": self._seeds,
+            "retrieve/expand": self._expand,
+            "retrieve/hydrate": lambda p: [self._node(id_) for id_ in p["ids"]],
+            "retrieve/provenance": lambda p: [
+                {"chunk": c, "document": self.documents.get(c)} for c in p["chunk_ids"]
+            ],
+        }
+
+    def _node(self, id_: str) -> Row:
+        properties = {"id": id_, "name": id_, **self.nodes.get(id_, {})}
+        labels = ["__Entity__", *properties.pop("labels", [])]
+        return {"id": id_, "name": id_, "labels": labels, "properties": properties}
+
+    def _seeds(self, parameters: Mapping[str, Any]) -> list[Row]:
+        rows = [
+            {**self._node(id_), "via": "vector", "score": 1.0, "keys": []} for id_ in self.seeds
+        ]
+        rows += [
+            {**self._node(id_), "via": "name", "score": 1.0, "keys": [fold(id_)]}
+            for id_ in sorted(self._ids())
+            if fold(id_) in parameters["keys"]
+        ]
+        return [{**row, "similarity": self.similarity.get(row["id"], 0.0)} for row in rows]
+
+    def _ids(self) -> set[str]:
+        return {*self.seeds, *self.nodes, *(r[end] for r in self.relationships for end in (0, 2))}
+
+    def _expand(self, parameters: Mapping[str, Any]) -> list[Row]:
+        rows = []
+        for source, type_, target, properties in self.relationships:
+            for tail, other, forward in ((source, target, True), (target, source, False)):
+                if tail in parameters["frontier"]:
+                    row = {
+                        **self._node(other),
+                        "tail": tail,
+                        "forward": forward,
+                        "key": properties.get("key", f"{source}-{type_}-{target}"),
+                        "type": type_,
+                        "relationship": properties,
+                        "similarity": self.similarity.get(other, 0.0),
+                    }
+                    rows.append(row)
+        return rows

@@ -58,10 +58,8 @@ def mentions(question: str) -> tuple[Mention, ...]:
         for start in range(len(raw) - length + 1):
             end = start + length
             whole = " ".join(folded[start:end])
-            bare = whole.strip(_EDGE)
-            keys = tuple(
-                dict.fromkeys(k for k in (whole, bare, _POSSESSIVE.sub("", bare)) if k.strip(_EDGE))
-            )
+            bare = whole.strip(_EDGE + " ")
+            keys = tuple(dict.fromkeys(k for k in (whole, bare, _POSSESSIVE.sub("", bare)) if bare))
             if keys:
                 found.append(Mention(start, end, keys, _marked(raw, start, end)))
     return tuple(found)
