@@ -1,0 +1,147 @@
+"""The wheel and the source archive: what is in them, and that they run on their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from pathrag_gds.graph.queries import all_queries
+from pathrag_gds.server.artifacts import locked
+from pathrag_gds.version import __version__
+
+pytestmark = pytest.mark.packaging
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def run(*command: str, cwd: Path = ROOT, **environment: str) -> str:
+    done = subprocess.run(
+        command,
+        cwd=cwd,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def tracked(*folders: str) -> set[str]:
+    """List the files of the checkout that belong to the project."""
+    listed = run("git", "ls-files", "--cached", "--others", "--exclude-standard", *folders)
+    return {line for line in listed.splitlines() if (ROOT / line).is_file()}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    run(
+        *(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder)),
+        *("--wheel", "--sdist", str(ROOT)),
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> Path:
+    (file,) = built.glob("*.whl")
+    return file
+
+
+@pytest.fixture(scope="module")
+def site(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    run(
+        *(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile"),
+        *("--disable-pip-version-check", "--target", str(folder), str(wheel)),
+    )
+    return folder
+
+
+def test_wheel_holds_the_whole_program_and_nothing_beside_it(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name for name in archive.namelist() if not name.endswith("/")}
+    assert {PurePosixPath(name).parts[0] for name in names} == {
+        "pathrag_gds",
+        f"pathrag_gds-{__version__}.dist-info",
+    }
+    expected = tracked("pathrag_gds") | {
+        f"pathrag_gds/{name}" for name in tracked("cypher", "migrations", "cli.py")
+    }
+    inside = {name for name in names if name.startswith("pathrag_gds/")}
+    assert inside == expected
+    assert {
+        "pathrag_gds/cli.py",
+        "pathrag_gds/py.typed",
+        "pathrag_gds/server/artifacts.lock",
+        "pathrag_gds/cypher/server/gds_version.cypher",
+        "pathrag_gds/migrations/V001__create_constraints.cypher",
+        "pathrag_gds/models/all-MiniLM-L6-v2-int8/model.onnx",
+        "pathrag_gds/models/all-MiniLM-L6-v2-int8/tokenizer.json",
+    } <= inside
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+def test_source_archive_holds_every_folder(built: Path) -> None:
+    (file,) = built.glob("*.tar.gz")
+    with tarfile.open(file) as archive:
+        names = {
+            str(PurePosixPath(*PurePosixPath(member.name).parts[1:]))
+            for member in archive.getmembers()
+            if member.isfile()
+        }
+    wanted = tracked("pathrag_gds", "cypher", "migrations", "tests")
+    assert wanted - names == set()
+    assert {"cli.py", "pyproject.toml", "README.md", "LICENSE", "docker-compose.yml"} <= names
+
+
+def test_installed_command_runs_from_another_folder(site: Path, tmp_path: Path) -> None:
+    script = site / "bin" / "pathrag"
+    for command in ([str(script)], [sys.executable, "-m", "pathrag_gds"]):
+        shown = run(*command, "--version", cwd=tmp_path, PYTHONPATH=str(site))
+        assert __version__ in shown
+        usage = run(*command, "--help", cwd=tmp_path, PYTHONPATH=str(site))
+        assert usage.startswith("Usage: ")
+        for name in ("demo", "query", "load", "migrate", "server", "doctor"):
+            assert f"  {name} " in usage
+
+
+def test_installed_files_are_found(site: Path, tmp_path: Path) -> None:
+    code = """
+import json, sys
+import pathrag_gds
+from pathrag_gds.graph.queries import all_queries, cypher_folder
+from pathrag_gds.migrate import migrations_folder
+from pathrag_gds.models.encoder import load_encoder
+from pathrag_gds.server.artifacts import locked
+print(json.dumps({
+    "package": pathrag_gds.__file__,
+    "cypher": str(cypher_folder()),
+    "migrations": str(migrations_folder()),
+    "queries": len(all_queries()),
+    "jars": len(locked("lts")),
+    "vector": list(load_encoder(None).encode(["milk"]).shape),
+}))
+"""
+    shown = json.loads(run(sys.executable, "-c", code, cwd=tmp_path, PYTHONPATH=str(site)))
+    assert shown == {
+        "package": str(site / "pathrag_gds" / "__init__.py"),
+        "cypher": str(site / "pathrag_gds" / "cypher"),
+        "migrations": str(site / "pathrag_gds" / "migrations"),
+        "queries": len(all_queries()),
+        "jars": len(locked("lts")),
+        "vector": [1, 384],
+    }
+
+
+@pytest.mark.parametrize("command", [("cli.py",), ("-m", "pathrag_gds")])
+def test_checkout_runs_without_being_installed(command: tuple[str, ...]) -> None:
+    assert __version__ in run(sys.executable, *command, "--version")
