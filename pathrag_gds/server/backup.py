@@ -124,7 +124,7 @@ def restore(
         record = settle_record(place, place.read(), chosen, None, lambda sentence: None)
         lay_out(place, record, installation, _PAGE_CACHE)
         set_password(place, record, installation, java)
-        aside = Home(place.path / "restoring")
+        aside = Home(place.restoring)
         shutil.rmtree(aside.path, ignore_errors=True)
         try:
             aside.make()
@@ -143,7 +143,9 @@ def restore(
         except OSError as error:
             raise refused("write in", place.path, error, hint="Check space and rights.") from error
         finally:
-            shutil.rmtree(aside.path, ignore_errors=True)
+            # An exchange that was cut off half-way is noticed by the next start.
+            if not any(aside.path.glob("old-*")):
+                shutil.rmtree(aside.path, ignore_errors=True)
 
 
 def _lane_of(place: Home, lane: str | None) -> str:
@@ -174,3 +176,7 @@ def _swap(place: Home, aside: Home) -> None:
         with suppress(FileNotFoundError):
             os.replace(present, aside.path / f"old-{kind}")
         os.replace(aside.path / "data" / kind / "neo4j", present)
+    # From here on a cut-off is harmless: what is left is rubbish, and no longer named so.
+    rubbish = Path(tempfile.mkdtemp(dir=place.path / "run"))
+    os.replace(aside.path, rubbish / "restored")
+    shutil.rmtree(rubbish, ignore_errors=True)

@@ -108,6 +108,11 @@ class Home:
         return self.path / "data" / "databases" / "neo4j"
 
     @property
+    def restoring(self) -> Path:
+        """Folder in which a dump is unpacked; holds ``old-…`` while the database is exchanged."""
+        return self.path / "restoring"
+
+    @property
     def has_password(self) -> bool:
         """Whether the server of this home already has users, so the password is settled."""
         data = self.path / "data"

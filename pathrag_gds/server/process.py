@@ -127,6 +127,7 @@ def start(
         if running:
             tell(f"The server of {place.path} (pid {running.pid}) had ended without being stopped.")
             Process.forget(place)
+        _refuse_half_restored(place)
         installation = install(chosen, progress, cache=cache)
         java = find_java(installation.lane)
         record = settle_record(place, record, chosen, port, tell)
@@ -157,6 +158,14 @@ def _check_port_of_running(place: Home, record: Record, port: int | None) -> Non
         raise EmbeddedServerError(
             f"The server of {place.path} already runs, on port {record.port}.",
             hint=f"Run: pathrag server stop --home {place.path}   (then start it with --port)",
+        )
+
+
+def _refuse_half_restored(place: Home) -> None:
+    if any(place.restoring.glob("old-*")):
+        raise EmbeddedServerError(
+            f"A restore into {place.path} was cut off while it exchanged the database.",
+            hint=f"Run it again: pathrag server restore FILE --overwrite --home {place.path}",
         )
 
 

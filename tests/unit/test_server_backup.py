@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,31 @@ def test_failed_tool_changes_nothing(
     assert store(home).read_text() == "first"
     assert not list(tmp_path.glob(".dump-*"))
     assert not (home / "restoring").exists()
+
+
+def test_restore_that_is_cut_off_in_the_exchange_is_noticed(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "a.dump"
+    file.write_text("second")
+    real = os.replace
+
+    def cut_off(source: Path, target: Path) -> None:
+        if Path(target).name == "old-databases":
+            raise KeyboardInterrupt
+        real(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            restore(file, home, overwrite=True)
+    with pytest.raises(EmbeddedServerError, match="was cut off while it exchanged") as caught:
+        start(home, probe=ready)
+    assert f"pathrag server restore FILE --overwrite --home {home}" in caught.value.hint
+    restore(file, home, overwrite=True)
+    start(home, probe=ready)
+    assert store(home).read_text() == "second"
+    assert sorted(p.name for p in (home / "run").iterdir()) == ["server.args", "server.pid"]
 
 
 def test_dump_needs_a_database_and_restore_a_file(home: Path, tmp_path: Path) -> None:
