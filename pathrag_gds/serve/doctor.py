@@ -98,7 +98,7 @@ def check_vectors(
             name,
             "failed",
             f"{told}; the vectors have dimension {record.dimension}",
-            "Run: pathrag embed --force",
+            f"Run: pathrag embed --model {record.encoder}",
         )
     if encoder is not None and record.fingerprint != encoder.fingerprint:
         return Check(

@@ -34,7 +34,13 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--name-property", "names", multiple=True, help="Property that holds the name.")
 @click.option("--entities", type=FILE, help="For triples of codes: code and name between a tab.")
 @click.option("--relations", type=FILE, help="The same for the relations of triples.")
-@click.option("--on-error", type=click.Choice(["stop", "skip"]), default="stop", show_default=True)
+@click.option(
+    "--on-error",
+    type=click.Choice(["stop", "skip"]),
+    default="stop",
+    show_default=True,
+    help="What to do with a row that is wrong: stop at it, or skip it and keep it in a file.",
+)
 @click.option("--create-missing", is_flag=True, help="Make ends that no row defines.")
 @click.option("--reject-folder", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--batch-size", default=5000, show_default=True, type=click.IntRange(min=1))

@@ -94,7 +94,14 @@ def stop(home: str | None, lane: str | None) -> None:
 
 @server.command()
 @home_options
-@click.option("-n", "--lines", default=50, show_default=True, type=click.IntRange(min=1))
+@click.option(
+    "-n",
+    "--lines",
+    default=50,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="How many of the last lines.",
+)
 def logs(home: str | None, lane: str | None, lines: int) -> None:
     """Print the last lines that the server printed."""
     from pathrag_gds import server as embedded
