@@ -99,6 +99,7 @@ def test_labels_and_relation_types_are_those_of_the_story() -> None:
     assert {edge[":TYPE"] for edge in EDGES} == {
         "contains",
         "follows",
+        "hides_in",
         "involve",
         "is_child_of",
         "is_friend_of",
