@@ -5,136 +5,24 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from pathrag_gds.errors import (
-    ApplyFailed,
-    DatabaseError,
-    DimensionMismatch,
-    IndexMissing,
-    MigrationError,
-)
+from pathrag_gds.errors import ApplyFailed, DatabaseError
 from pathrag_gds.graph.database import Database, Transaction
-from pathrag_gds.graph.queries import Mode, Query, load
+from pathrag_gds.graph.queries import Mode, Query
 from pathrag_gds.migrate import chain
-from pathrag_gds.migrate.chain import Lock, Progress
-from pathrag_gds.migrate.definitions import (
-    Definition,
-    Finding,
-    compare,
-    dropped_name,
-    existing,
-    read_definition,
-)
-from pathrag_gds.migrate.files import Callback, Migration, enterprise_feature, fill
+from pathrag_gds.migrate.files import Callback, Migration
+from pathrag_gds.migrate.lock import Lock, Progress
+from pathrag_gds.migrate.placeholders import filled
 from pathrag_gds.migrate.results import Step
+from pathrag_gds.migrate.schema import (
+    STATEMENT_TIMEOUT_S,
+    await_indexes,
+    refuse_conflicts,
+    wanted_definitions,
+)
 
-__all__ = [
-    "apply_migration",
-    "await_indexes",
-    "filled",
-    "findings",
-    "read_schema",
-    "recorder",
-    "refuse_conflicts",
-    "refuse_enterprise",
-    "repeater",
-    "restore",
-    "run_callbacks",
-    "wanted_definitions",
-]
-
-INDEX_TIMEOUT_S = 3600.0
-STATEMENT_TIMEOUT_S = 3600.0
+__all__ = ["Recorder", "apply_migration", "recorder", "repeater", "run_callbacks"]
 
 Recorder = Callable[[Transaction, int], None]
-
-
-def filled(file: Migration | Callback, values: Mapping[str, str]) -> tuple[str, ...]:
-    """Give the statements of a file with the placeholders filled in."""
-    return tuple(fill(statement, values) for statement in file.statements)
-
-
-def refuse_enterprise(db: Database, files: Iterable[Migration]) -> None:
-    """Refuse files that need Enterprise Edition on a Community server, before anything is run.
-
-    Raises:
-        ApplyFailed: The first such statement.
-    """
-    for file in files:
-        for number, statement in enumerate(file.statements, start=1):
-            feature = enterprise_feature(statement)
-            if feature and db.capabilities.edition.lower() == "community":
-                raise ApplyFailed(
-                    f"{file.path}: statement {number} makes {feature}, which needs Neo4j "
-                    f"Enterprise; this server is Community {db.capabilities.version}.",
-                    version=file.version,
-                    statement=number,
-                    hint="Take the statement out, or run the migrations on Enterprise or Aura. "
-                    "Nothing was applied.",
-                )
-
-
-def wanted_definitions(
-    files: Iterable[tuple[Migration, Mapping[str, str]]],
-) -> tuple[Definition, ...]:
-    """Give what the files, run one after the other, leave in the schema.
-
-    Args:
-        files: Each with the values of its placeholders.
-    """
-    wanted: list[Definition] = []
-    for file, values in files:
-        if file.kind != "schema":
-            continue
-        for statement in filled(file, values):
-            definition = read_definition(statement)
-            if definition is not None:
-                wanted = [w for w in wanted if not w.name or w.name != definition.name]
-                wanted.append(definition)
-            dropped = dropped_name(statement)
-            wanted = [w for w in wanted if not dropped or w.name != dropped]
-    return tuple(wanted)
-
-
-def read_schema(db: Database) -> tuple[Definition, ...]:
-    """Read the indexes and constraints of the database."""
-    return existing(db.run(load("migrate/show_indexes")), db.run(load("migrate/show_constraints")))
-
-
-def findings(db: Database, wanted: Sequence[Definition]) -> tuple[Finding, ...]:
-    """List how the schema differs from what applied migrations left.
-
-    A vector index that ``pathrag embed --model`` made anew with other dimensions, and that is in
-    use, is no difference.
-    """
-    live = {
-        (row["name"], str(row["dimension"])) for row in db.run(load("migrate/live_vector_indexes"))
-    }
-    return tuple(
-        finding
-        for finding in compare(wanted, read_schema(db))
-        if finding.setting != "vector.dimensions" or (finding.name, finding.found) not in live
-    )
-
-
-def refuse_conflicts(db: Database, wanted: Sequence[Definition], version: str) -> None:
-    """Refuse what exists already in another form, which IF NOT EXISTS would pass over in silence.
-
-    Raises:
-        DimensionMismatch: A vector index has other dimensions.
-        MigrationError: A name is taken, or a setting is another.
-    """
-    for finding in compare(wanted, read_schema(db)):
-        if finding.problem in ("different", "other_name", "failed"):
-            raise _as_error(finding, version)
-
-
-def _as_error(finding: Finding, version: str = "") -> DimensionMismatch | MigrationError:
-    message = f"Migration {version}: {finding.message}" if version else finding.message
-    if finding.setting == "vector.dimensions" and finding.found.isdigit():
-        return DimensionMismatch(
-            message, expected=int(finding.found), found=int(finding.wanted), hint=finding.hint
-        )
-    return MigrationError(message, hint=finding.hint)
 
 
 def apply_migration(
@@ -186,75 +74,6 @@ def apply_migration(
         with db.transaction("migrate/record") as tx:
             record(tx, millis)
     return Step(file.version, file.name, "apply", statements, millis)
-
-
-def await_indexes(
-    db: Database, wanted: Sequence[Definition], progress: Progress, *,
-    timeout_s: float = INDEX_TIMEOUT_S,
-) -> None:  # fmt: skip
-    """Wait until the wanted indexes are online, reporting how far they are.
-
-    Raises:
-        IndexMissing: One failed, or is not ready after ``timeout_s``.
-    """
-    deadline = time.monotonic() + timeout_s
-    pause = 0.02
-    told: dict[str, str] = {}
-    while True:
-        waiting = []
-        for finding in compare(wanted, read_schema(db)):
-            if finding.problem == "failed":
-                raise IndexMissing(finding.message, hint=finding.hint)
-            if finding.problem == "populating":
-                waiting.append(finding)
-        if not waiting:
-            return
-        if time.monotonic() >= deadline:
-            raise IndexMissing(waiting[0].message, hint=waiting[0].hint)
-        for finding in waiting:
-            if pause >= 1.0 and told.get(finding.name) != finding.message:
-                told[finding.name] = finding.message
-                progress(finding.message)
-        time.sleep(pause)
-        pause = min(1.0, pause * 2)
-
-
-def restore(
-    db: Database, wanted: Sequence[Definition], progress: Progress
-) -> tuple[tuple[Step, ...], tuple[str, ...]]:
-    """Make again what applied migrations made and somebody dropped.
-
-    Returns:
-        A step per statement, and a warning for everything that differs otherwise.
-
-    Raises:
-        DimensionMismatch: A vector index has other dimensions than its migration asks for.
-    """
-    steps = []
-    warnings = []
-    for finding in findings(db, wanted):
-        if finding.setting == "vector.dimensions":
-            raise _as_error(finding)
-        if finding.problem != "missing":
-            if finding.problem != "populating":
-                warnings.append(f"{finding.message} {finding.hint}".strip())
-            continue
-        progress(f"Restoring {finding.name or 'an unnamed index'}.")
-        started = time.monotonic()
-        db.run(
-            Query(
-                f"migrate/restore {finding.name}",
-                finding.statement,
-                "schema",
-                timeout_s=STATEMENT_TIMEOUT_S,
-            )
-        )
-        steps.append(
-            Step("", finding.name, "restore", (finding.statement,), _millis_since(started))
-        )
-    if steps:
-        await_indexes(db, wanted, progress)
-    return tuple(steps), tuple(warnings)
 
 
 def run_callbacks(

@@ -1,4 +1,4 @@
-"""Migration files: names, statements, checksums, placeholders, and the rules that they must keep.
+"""One migration file: its name, statements, checksum, and the rules that it must keep.
 
 The rules of names, of where a statement ends and of the checksum are those of neo4j-migrations
 (https://michael-simons.github.io/neo4j-migrations/), so one folder serves both tools. What that
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -17,30 +17,18 @@ from typing import Literal
 from pathrag_gds.errors import InvalidMigration
 
 __all__ = [
-    "DEFAULT_PLACEHOLDERS",
     "PHASES",
+    "PLACEHOLDER",
     "Callback",
     "Migration",
-    "MigrationFolder",
-    "check_placeholder",
     "checksum",
-    "enterprise_feature",
-    "fill",
     "parse",
-    "read_folders",
     "split_statements",
     "version_key",
     "visible",
 ]
 
 Kind = Literal["schema", "data", "batches"]
-
-DEFAULT_PLACEHOLDERS: Mapping[str, str] = {
-    "fulltext_analyzer": "standard-no-stop-words",
-    "vector_dimensions": "384",
-    "vector_similarity": "cosine",
-}
-MAX_DIMENSIONS = 4096
 
 PHASES = (
     "beforeFirstUse",
@@ -67,7 +55,7 @@ _JAVA_SPACE = "".join(map(chr, range(0x21)))  # what Java's trim() removes
 _HIDDEN = re.compile(
     r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|`(?:``|[^`])*`|//[^\n]*|/\*.*?\*/", re.DOTALL
 )
-_PLACEHOLDER = re.compile(r"\$\{nm:([A-Za-z0-9_.-]+)\}")
+PLACEHOLDER = re.compile(r"\$\{nm:([A-Za-z0-9_.-]+)\}")
 _SCHEMA = re.compile(
     r"(?:CYPHER\s+\S+\s+)?(?:(?P<create>CREATE)\s+(?:\w+\s+)?(?:INDEX|CONSTRAINT)"
     r"|DROP\s+(?:INDEX|CONSTRAINT))\b",
@@ -76,11 +64,6 @@ _SCHEMA = re.compile(
 _BATCHES = re.compile(r"\bIN\s+(?:\d+\s+|\$\w+\s+)?(?:CONCURRENT\s+)?TRANSACTIONS\b", re.I)
 _NOT_TRANSACTIONAL = re.compile(r"^//\s*transactional\s*:\s*no\s*$", re.I | re.M)
 _PRECONDITION = re.compile(r"^\s*//\s*(?:assert|assume)\s+(?:that|q')", re.I | re.M)
-_ENTERPRISE = (
-    (re.compile(r"\bIS\s+(?:NODE\s+|RELATIONSHIP\s+|REL\s+)?KEY\b", re.I), "a key constraint"),
-    (re.compile(r"\bIS\s+NOT\s+NULL\b", re.I), "a property existence constraint"),
-    (re.compile(r"\bIS\s*(?:::|TYPED\b)", re.I), "a property type constraint"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,28 +121,6 @@ class Callback:
         return self.path.name
 
 
-@dataclass(frozen=True, slots=True)
-class MigrationFolder:
-    """What lies in the folders: migrations by version, callbacks by phase and description."""
-
-    migrations: tuple[Migration, ...]
-    callbacks: tuple[Callback, ...]
-
-    def of_phase(self, phase: str) -> tuple[Callback, ...]:
-        """Give the callbacks of one phase, in order."""
-        return tuple(c for c in self.callbacks if c.phase == phase)
-
-    @property
-    def files(self) -> tuple[Migration | Callback, ...]:
-        """Give all files, migrations first."""
-        return (*self.migrations, *self.callbacks)
-
-    @property
-    def placeholders(self) -> frozenset[str]:
-        """Names that any file asks for."""
-        return frozenset(name for file in self.files for name in file.placeholders)
-
-
 def version_key(version: str) -> tuple[int, ...]:
     """Give what versions are ordered by: their numbers, so 2 < 10, 001 = 1 and 1.0 = 1."""
     numbers = [int(part) for part in version.split(".")]
@@ -192,49 +153,6 @@ def visible(text: str) -> str:
     return _HIDDEN.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
 
 
-def enterprise_feature(statement: str) -> str:
-    """Say what in a schema statement Community does not have, or give an empty text."""
-    text = visible(statement)
-    if re.match(r"\s*(?:CYPHER\s+\S+\s+)?CREATE\s+CONSTRAINT\b", text, re.I):
-        for pattern, feature in _ENTERPRISE:
-            if pattern.search(text):
-                return feature
-    return ""
-
-
-def check_placeholder(name: str, value: str) -> str:
-    """Give the value back, or refuse it: it goes into the text of a statement.
-
-    Raises:
-        InvalidMigration: ``vector_dimensions`` is not a whole number from 1 to 4096,
-            ``vector_similarity`` neither cosine nor euclidean, ``fulltext_analyzer`` no analyzer's
-            name, or any other value neither an identifier nor a whole number.
-    """
-    if name == "vector_dimensions":
-        valid = bool(re.fullmatch(r"[1-9][0-9]{0,3}", value)) and int(value) <= MAX_DIMENSIONS
-        rule = f"a whole number from 1 to {MAX_DIMENSIONS}"
-    elif name == "vector_similarity":
-        valid = value in ("cosine", "euclidean")
-        rule = "cosine or euclidean"
-    elif name == "fulltext_analyzer":
-        valid = bool(re.fullmatch(r"[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*", value))
-        rule = "the name of an analyzer, such as standard-no-stop-words"
-    else:
-        valid = bool(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+", value))
-        rule = "an identifier or a whole number"
-    if not valid:
-        raise InvalidMigration(
-            f"Placeholder {name} must be {rule}, not {value!r}.",
-            hint=f"Give it with: --placeholder {name}=VALUE",
-        )
-    return value
-
-
-def fill(statement: str, values: Mapping[str, str]) -> str:
-    """Put the values of the placeholders into a statement; every value must be there."""
-    return _PLACEHOLDER.sub(lambda match: values[match.group(1)], statement)
-
-
 def parse(path: Path, content: bytes) -> Migration | Callback:
     """Read one file and check it against the rules.
 
@@ -263,7 +181,7 @@ def parse(path: Path, content: bytes) -> Migration | Callback:
     if not statements:
         raise InvalidMigration(f"{path}: there is no statement in it.")
     _check_forbidden(path, text, statements)
-    placeholders = tuple(sorted(set(_PLACEHOLDER.findall(text))))
+    placeholders = tuple(sorted(set(PLACEHOLDER.findall(text))))
     if named is None:
         assert callback is not None
         return Callback(
@@ -283,42 +201,6 @@ def parse(path: Path, content: bytes) -> Migration | Callback:
         statements=statements,
         checksum=checksum(chunks),
         placeholders=placeholders,
-    )
-
-
-def read_folders(folders: Iterable[Path]) -> MigrationFolder:
-    """Read every ``.cypher`` file under the folders; hidden files are left out.
-
-    Raises:
-        InvalidMigration: A folder or file cannot be read, a file breaks a rule of :func:`parse`,
-            or two files have one version.
-    """
-    migrations: dict[tuple[int, ...], Migration] = {}
-    callbacks: list[Callback] = []
-    for folder in folders:
-        if not folder.is_dir():
-            raise InvalidMigration(f"{folder} is not a folder of migrations.")
-        for path in sorted(folder.rglob("*")):
-            if path.suffix.lower() != ".cypher" or path.name.startswith(".") or path.is_dir():
-                continue
-            try:
-                content = path.read_bytes()
-            except OSError as error:
-                raise InvalidMigration(f"{path} cannot be read: {error.strerror}.") from error
-            file = parse(path, content)
-            if isinstance(file, Callback):
-                callbacks.append(file)
-                continue
-            key = version_key(file.version)
-            if key in migrations:
-                raise InvalidMigration(
-                    f"{migrations[key].path} and {path} have the same version {file.version}.",
-                    hint="Give one of them the next free number.",
-                )
-            migrations[key] = file
-    return MigrationFolder(
-        tuple(migrations[key] for key in sorted(migrations)),
-        tuple(sorted(callbacks, key=lambda c: (PHASES.index(c.phase), c.description, c.name))),
     )
 
 

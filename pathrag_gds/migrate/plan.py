@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,13 +15,7 @@ from pathrag_gds.errors import (
     OutOfOrder,
 )
 from pathrag_gds.migrate.chain import BASELINE, Chain, Record
-from pathrag_gds.migrate.files import (
-    DEFAULT_PLACEHOLDERS,
-    Migration,
-    MigrationFolder,
-    check_placeholder,
-    version_key,
-)
+from pathrag_gds.migrate.files import Migration, version_key
 
 __all__ = [
     "Entry",
@@ -30,9 +24,7 @@ __all__ = [
     "compare",
     "outcome",
     "place",
-    "resolve_placeholders",
     "select",
-    "values_of",
 ]
 
 State = Literal["applied", "pending", "out_of_order", "outdated", "changed", "retyped", "missing"]
@@ -152,7 +144,7 @@ def _check_entry(entry: Entry, out_of_order: bool) -> None:
         raise MigrationMissing(
             f"Version {entry.version} ({entry.source or entry.description}) was "
             f"applied{_when(found)}, but its file is gone.",
-            hint="Restore the file, or point --migrations at its folder; to forget the record: "
+            hint="Restore the file, or name the folder that it is in; to forget the record: "
             "pathrag migrate repair",
         )
     if entry.state in ("changed", "retyped") and file is not None and found is not None:
@@ -228,52 +220,6 @@ def place(chain_versions: Sequence[str], version: str) -> tuple[str, str | None]
     newer = [v for v in chain_versions if version_key(v) > key]
     previous = max(older, key=version_key) if older else BASELINE
     return previous, (min(newer, key=version_key) if newer else None)
-
-
-def resolve_placeholders(
-    folder: MigrationFolder, chain: Chain, given: Mapping[str, object] | None
-) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Find the value of every placeholder: as given, else as recorded, else the default.
-
-    Returns:
-        The values by name, and one sentence for each given value that is not the recorded one.
-
-    Raises:
-        InvalidMigration: A value is not allowed, a name is used by no file, or a file asks for a
-            name that has no value.
-    """
-    chosen = {name: check_placeholder(name, str(value)) for name, value in (given or {}).items()}
-    wanted = folder.placeholders
-    unknown = sorted(set(chosen) - wanted - set(DEFAULT_PLACEHOLDERS))
-    if unknown:
-        raise InvalidMigration(
-            f"No migration has a placeholder {unknown[0]!r}.",
-            hint="Known: " + ", ".join(sorted(wanted | set(DEFAULT_PLACEHOLDERS))),
-        )
-    recorded: dict[str, str] = {}
-    differences = []
-    for applied in chain.records:
-        for name, value in sorted(applied.placeholders.items()):
-            recorded.setdefault(name, check_placeholder(name, value))
-            if name in chosen and chosen[name] != value:
-                differences.append(
-                    f"Version {applied.version} was applied with {name} {value}, "
-                    f"not {chosen[name]}."
-                )
-    values = {**DEFAULT_PLACEHOLDERS, **recorded, **chosen}
-    for file in folder.files:
-        for name in file.placeholders:
-            if name not in values:
-                raise InvalidMigration(
-                    f"{file.path} asks for placeholder {name!r}, which has no value.",
-                    hint=f"Give it with: --placeholder {name}=VALUE",
-                )
-    return {name: values[name] for name in sorted(values)}, tuple(differences)
-
-
-def values_of(file: Migration, values: Mapping[str, str]) -> dict[str, str]:
-    """Give the values that a file's text is filled with."""
-    return {name: values[name] for name in file.placeholders}
 
 
 def _is_version(version: str) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pathrag_gds.migrate.chain import Lock
 from pathrag_gds.migrate.definitions import Finding
+from pathrag_gds.migrate.lock import Lock
 from pathrag_gds.migrate.plan import Entry, Outcome
 
 __all__ = [

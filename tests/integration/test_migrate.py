@@ -37,7 +37,7 @@ from pathrag_gds.migrate import (
     up,
     validate,
 )
-from pathrag_gds.migrate.files import read_folders
+from pathrag_gds.migrate.folder import read_folders
 from pathrag_gds.server import install, start, stop
 from pathrag_gds.server import process as server_process
 from pathrag_gds.server.artifacts import LANES

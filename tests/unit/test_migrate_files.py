@@ -11,16 +11,14 @@ from pathrag_gds.graph.schema import STRUCTURAL_TYPES
 from pathrag_gds.migrate.files import (
     Callback,
     Migration,
-    check_placeholder,
     checksum,
-    enterprise_feature,
-    fill,
     parse,
-    read_folders,
     split_statements,
     version_key,
 )
-from pathrag_gds.migrate.runner import migrations_folder
+from pathrag_gds.migrate.folder import migrations_folder, read_folders
+from pathrag_gds.migrate.placeholders import check_placeholder, fill
+from pathrag_gds.migrate.schema import enterprise_feature
 
 
 def migration(name: str, text: str) -> Migration:

@@ -15,8 +15,7 @@ from pathrag_gds.errors import (
     MigrationMissing,
     OutOfOrder,
 )
-from pathrag_gds.migrate.apply import wanted_definitions
-from pathrag_gds.migrate.chain import Chain, Lock, Record, build_chain, lock_name
+from pathrag_gds.migrate.chain import Chain, Record, build_chain
 from pathrag_gds.migrate.definitions import (
     Definition,
     dropped_name,
@@ -26,15 +25,18 @@ from pathrag_gds.migrate.definitions import (
 from pathrag_gds.migrate.definitions import (
     compare as compare_definitions,
 )
-from pathrag_gds.migrate.files import Migration, MigrationFolder, parse
+from pathrag_gds.migrate.files import Migration, parse
+from pathrag_gds.migrate.folder import MigrationFolder
+from pathrag_gds.migrate.lock import Lock, lock_name
+from pathrag_gds.migrate.placeholders import resolve_placeholders
 from pathrag_gds.migrate.plan import (
     check,
     compare,
     outcome,
     place,
-    resolve_placeholders,
     select,
 )
+from pathrag_gds.migrate.schema import wanted_definitions
 
 
 def files(*specs: str) -> list[Migration]:
