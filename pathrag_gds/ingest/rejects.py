@@ -66,7 +66,7 @@ class RejectFile:
             raise LoadError(
                 f"the reject file cannot be written: {error.strerror}.",
                 path=self.path,
-                hint="Choose another folder with --rejects.",
+                hint="Choose another folder with --reject-folder.",
             ) from None
         self.count += len(lines)
 

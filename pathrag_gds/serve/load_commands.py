@@ -42,8 +42,18 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="What to do with a row that is wrong: stop at it, or skip it and keep it in a file.",
 )
 @click.option("--create-missing", is_flag=True, help="Make ends that no row defines.")
-@click.option("--reject-folder", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--batch-size", default=5000, show_default=True, type=click.IntRange(min=1))
+@click.option(
+    "--reject-folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where skipped rows are kept; the current folder by default.",
+)
+@click.option(
+    "--batch-size",
+    default=5000,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Rows that are written together.",
+)
 @click.option("--no-resume", is_flag=True, help="Do not go on where an interrupted load stopped.")
 @connection_options
 @output_options

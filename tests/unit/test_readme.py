@@ -116,18 +116,35 @@ def test_links_lead_somewhere() -> None:
             assert not anchor or file.endswith(".md")
 
 
-def mentioned() -> dict[str, str]:
-    """Give every command that a text of the program names, with where it stands."""
-    found: dict[str, str] = {}
+def texts() -> list[tuple[str, str]]:
+    """Give every text in the program, and where it stands."""
+    found = []
     for path in [ROOT / "cli.py", *sorted((ROOT / "pathrag_gds").rglob("*.py"))]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                pattern = (
-                    r"(?:Run|run|with|server|or|again)?:? ?\bpathrag((?: --?[a-z-]+| [a-z-]+)+)"
-                )
-                for words in re.findall(pattern, node.value):
-                    found.setdefault(words.strip(), f"{path.name}:{node.lineno}")
+                found.append((node.value, f"{path.name}:{node.lineno}"))
     return found
+
+
+def mentioned() -> dict[str, str]:
+    """Give every command that a text of the program names, with where it stands."""
+    pattern = re.compile(r"\bpathrag((?: --?[a-z-]+| [a-z-]+)+)")
+    return {
+        words.strip(): place for text, place in reversed(texts()) for words in pattern.findall(text)
+    }
+
+
+def test_options_that_messages_advise_exist() -> None:
+    known = {option for _, command in TREE for option in options_of(command)}
+    advised = {
+        option: place
+        for text, place in texts()
+        for option in re.findall(
+            r"\b(?:[Ww]ith|[Uu]se|[Gg]ive|[Aa]dd|or|by) (--[a-z][a-z-]+)", text
+        )
+    }
+    assert "--home" in advised
+    assert {option: place for option, place in advised.items() if option not in known} == {}
 
 
 # English sentences that begin like a command.
