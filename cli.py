@@ -63,7 +63,7 @@ def query(question: str, as_json: bool, **options: Any) -> None:
 
     \b
     pathrag query "Who are Bob's friends?"
-    pathrag query "…" --beam-width 60 --relationship-filter '{"role": "spilled"}' --json
+    pathrag query "…" --beam-width 60 --node-filter '{"age": {"$gt": 3}}' --json
     """
     with _rag(options) as rag:
         result = rag.search(question, config=read_search(options))

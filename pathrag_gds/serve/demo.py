@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import time
 from collections.abc import Callable, Iterator
@@ -11,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pathrag_gds import server
-from pathrag_gds.config import DEFAULT_TENANT, Connection, Settings
+from pathrag_gds.config import DEFAULT_TENANT, Connection, Settings, read_settings
 from pathrag_gds.demo import (
     CHUNK_FILES,
     DEFAULT_QUESTION,
@@ -139,10 +138,11 @@ def choose_tenant(db: QueryRunner, wanted: str) -> str:
 def _next(settings: Settings, tenant: str) -> tuple[str, ...]:
     words = ["pathrag", "query", SECOND_QUESTION]
     where = []
+    home = server.status(settings.home or None).home
     if settings.uri:
         where += ["--uri", settings.uri]
-    elif settings.home or os.environ.get("NEO4J_URI"):
-        where += ["--home", settings.home or str(server.default_home())]
+    elif home != server.default_home() or read_settings().uri:
+        where += ["--home", str(home)]
     if tenant != DEFAULT_TENANT:
         words += ["--tenant", tenant]
     commands = [[*words, *where]]

@@ -180,10 +180,10 @@ def _lane(settings: Settings) -> str:
 
 
 def _server(settings: Settings) -> Check:
-    from pathrag_gds.server import status
+    from pathrag_gds.server import default_home, status
 
     found = status(settings.home or None)
-    home = f" --home {found.home}" if settings.home else ""
+    home = "" if found.home == default_home() else f" --home {found.home}"
     told = f"{found.state}, home {found.home}" + (f", lane {found.lane}" if found.lane else "")
     if found.state == "running":
         return Check("server", "ok", f"{told}, pid {found.pid}")

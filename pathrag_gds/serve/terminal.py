@@ -36,6 +36,7 @@ __all__ = [
 
 PIPED_WIDTH = 80
 UNLIMITED = 100_000
+MIN_WIDTH = 20
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _ARROWS = {True: (" —[", "]→ ", " ←[", "]— "), False: (" -[", "]-> ", " <-[", "]- ")}
 _REASONS = {
@@ -107,7 +108,9 @@ def show_explanation(out: Console, explanation: Explanation, *, rows: int = 5) -
     for depth in explanation.depths:
         kept = [p for p in depth.paths if not p.reason]
         cut = [p for p in depth.paths if p.reason]
-        out.print(f"Depth {depth.depth}: {len(kept)} paths kept", style="bold")
+        out.print(
+            f"Depth {depth.depth}: {len(kept)} kept, {len(cut)} cut by --beam-width", style="bold"
+        )
         for c in depth.cut:
             _show_wrapped(out, f"cut: {c.count} {_REASONS.get(c.reason, c.reason)}", "  ")
         if depth.truncated:
@@ -116,7 +119,9 @@ def show_explanation(out: Console, explanation: Explanation, *, rows: int = 5) -
         for mark, paths in (("kept", kept), ("cut ", cut)):
             for traced in paths[: rows or None]:
                 head = f"  {mark} {traced.steer:6.3f}  "
-                lines = _path_lines(out, traced.path, depth.names, out.width - len(head))
+                lines = _path_lines(
+                    out, traced.path, depth.names, max(out.width - len(head), MIN_WIDTH)
+                )
                 _show_lines(out, head, lines)
         out.print()
     out.print("Result", style="bold")
@@ -274,7 +279,9 @@ def _show_path(out: Console, ranked: RankedPath) -> None:
     head = f"{ranked.rank}  {ranked.score:.3f}  "
     indent = " " * len(head)
     names = {node.id: node.name for node in ranked.nodes}
-    _show_lines(out, head, _path_lines(out, ranked.path, names, out.width - len(head)))
+    _show_lines(
+        out, head, _path_lines(out, ranked.path, names, max(out.width - len(head), MIN_WIDTH))
+    )
     if not ranked.path.hops:
         _show_wrapped(out, _node_facts(ranked.nodes[0]), indent)
     sources = _sources(ranked)
@@ -316,10 +323,12 @@ def _path_lines(out: Console, path: Path, names: Mapping[str, str], width: int) 
 
 
 def _show_wrapped(out: Console, text: str, indent: str, style: str = "") -> None:
-    from rich.padding import Padding
+    """Print a text on as many lines as it needs, each indented."""
     from rich.text import Text
 
-    out.print(Padding(Text(text, style=style, overflow="fold"), (0, 0, 0, len(indent))))
+    for line in Text(text, style=style).wrap(out, max(out.width - len(indent), MIN_WIDTH)):
+        line.rstrip()
+        out.print(Text(indent).append_text(line), soft_wrap=True)
 
 
 def _node_facts(node: Entity) -> str:
@@ -359,12 +368,12 @@ def _sources(ranked: RankedPath) -> str:
 
 def _show_cost(out: Console, result: SearchResult) -> None:
     stats = result.stats
-    cached = f" ({stats.cache_hits} more from memory)" if stats.cache_hits else ""
+    cached = f" ({stats.cache_hits} cached)" if stats.cache_hits else ""
     total = stats.millis.get("total")
     time = f", {total / 1000:.2f} s" if total is not None else ""
     out.print(
-        f"depth {stats.depth}, {stats.round_trips} round trips, {stats.candidates} paths "
-        f"considered, {stats.texts_scored} texts scored{cached}{time}",
+        f"depth {stats.depth}, {stats.round_trips} round trips, {stats.candidates} paths, "
+        f"{stats.texts_scored} texts scored{cached}{time}",
         style="dim",
     )
 

@@ -1,0 +1,438 @@
+"""The command line without a server: help, options, exit codes, and what is printed where."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+import pathrag_gds.pathrag
+from cli import cli
+from pathrag_gds.config import SearchConfig, Settings
+from pathrag_gds.errors import (
+    AuthFailed,
+    ConfigError,
+    EmbeddedServerError,
+    LoadError,
+    PartialError,
+    PathRAGError,
+    ServerUnavailable,
+)
+from pathrag_gds.serve.options import read_search
+from pathrag_gds.types import (
+    Answer,
+    Cut,
+    DepthTrace,
+    Edge,
+    Entity,
+    Explanation,
+    Hop,
+    RankedPath,
+    ResultHop,
+    SearchResult,
+    SearchStats,
+    Seed,
+    Source,
+    TracedPath,
+)
+from pathrag_gds.types import Path as GraphPath
+
+ROOT = Path(__file__).parents[2]
+HEAVY = ("torch", "pandas", "onnxruntime", "numpy", "neo4j", "rich", "graphdatascience")
+
+SPILLED = Hop(Edge("k1", "event", "milk", "involve", {"role": "spilled"}, ("bob_03",)), False)
+PLACE = Hop(Edge("k2", "event", "kitchen", "takes_place", {}, ("bob_03",)), True)
+PATH = GraphPath(("milk", "event", "kitchen"), (SPILLED, PLACE))
+
+
+def result(**changes: Any) -> SearchResult:
+    """Make a result of one path from the milk to the kitchen."""
+    source = Source("bob_03", "The Adventures of Bob the Cat")
+    values: dict[str, Any] = {
+        "question": "Where?",
+        "tenant": "default",
+        "method": "path",
+        "outcome": "answered",
+        "anchors": (),
+        "answers": (Answer("entity", "kitchen", "Kitchen", confidence=0.75, paths=(1,)),),
+        "paths": (
+            RankedPath(
+                rank=1,
+                score=0.75,
+                confidence=0.75,
+                terms={"rerank": 0.75},
+                text="…",
+                path=PATH,
+                nodes=(Entity("milk", "Milk"), Entity("event", "Ev"), Entity("kitchen", "Kitchen")),
+                hops=(ResultHop(SPILLED, (source,)), ResultHop(PLACE, (source,))),
+            ),
+        ),
+        "cut": (Cut(1, "beam_width", 7),),
+        "stats": SearchStats(5, 4, 2, 12, 9, 3, 0, {"total": 42.0}),
+        "config": {"min_score": 0.1},
+        "seeds": (Seed("milk", 0.5, 0.03),),
+    }
+    return SearchResult(**{**values, **changes})
+
+
+class FakeRAG:
+    """Stands where the facade stands and notes what it is asked."""
+
+    def __init__(self, answer: SearchResult | PathRAGError | BaseException) -> None:
+        self.answer = answer
+        self.settings: Settings | None = None
+        self.config: SearchConfig | None = None
+
+    def __enter__(self) -> FakeRAG:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def search(self, question: str, *, config: SearchConfig) -> SearchResult:
+        self.config = config
+        if isinstance(self.answer, BaseException):
+            raise self.answer
+        return self.answer
+
+    def explain(self, question: str, *, config: SearchConfig) -> Explanation:
+        trace = DepthTrace(
+            depth=1,
+            paths=(
+                TracedPath(PATH, 0.75, 0.75),
+                TracedPath(GraphPath(("milk",)), 0.2, 0.2, "beam_width"),
+            ),
+            names={"milk": "Milk", "event": "Ev", "kitchen": "Kitchen"},
+            cut=(Cut(1, "beam_width", 7),),
+            truncated=("Milk",),
+        )
+        return Explanation(self.search(question, config=config), (trace,))
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("NEO4J_URI", "NEO4J_USERNAME", "NEO4J_PASSWORD", "NEO4J_DATABASE", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATHRAG_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def rag(monkeypatch: pytest.MonkeyPatch) -> FakeRAG:
+    fake = FakeRAG(result())
+
+    def from_settings(settings: Settings) -> FakeRAG:
+        fake.settings = settings
+        return fake
+
+    monkeypatch.setattr(pathrag_gds.pathrag.PathRAG, "from_settings", from_settings)
+    return fake
+
+
+def run(*arguments: str, **options: Any) -> tuple[int, str, str]:
+    outcome = CliRunner().invoke(cli, list(arguments), **options)
+    return outcome.exit_code, outcome.stdout, outcome.stderr
+
+
+def commands(group: click.Group = cli, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    for name, command in sorted(group.commands.items()):
+        yield (*path, name)
+        if isinstance(command, click.Group):
+            yield from commands(command, (*path, name))
+
+
+ALL_COMMANDS = list(commands())
+
+
+def test_every_command_of_the_design_is_there() -> None:
+    assert [" ".join(path) for path in ALL_COMMANDS] == [
+        "demo",
+        "doctor",
+        "embed",
+        "explain",
+        "load",
+        "migrate",
+        "migrate baseline",
+        "migrate clean",
+        "migrate repair",
+        "migrate status",
+        "migrate unlock",
+        "migrate up",
+        "migrate validate",
+        "query",
+        "schema",
+        "schema refresh",
+        "schema show",
+        "server",
+        "server dump",
+        "server install",
+        "server logs",
+        "server restore",
+        "server start",
+        "server status",
+        "server stop",
+    ]
+
+
+@pytest.mark.parametrize("path", [(), *ALL_COMMANDS], ids=" ".join)
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+def test_help_of_every_command(path: tuple[str, ...], flag: str) -> None:
+    code, out, err = run(*path, flag)
+    assert (code, err) == (0, "")
+    usage, _, rest = out.partition("\n\n")
+    assert usage.startswith(" ".join(("Usage: cli", *path)))
+    assert len(rest.split("\n\n")[0].strip()) > 20
+    assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("path", ALL_COMMANDS, ids=" ".join)
+def test_every_option_is_explained(path: tuple[str, ...]) -> None:
+    command: click.Command = cli
+    for name in path:
+        assert isinstance(command, click.Group)
+        command = command.commands[name]
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help, f"{' '.join(path)} {parameter.opts[0]}"
+
+
+def test_version() -> None:
+    assert run("--version") == (0, "pathrag, version 0.1.0\n", "")
+
+
+def test_help_and_import_load_nothing_heavy() -> None:
+    script = (
+        "import sys\n"
+        "import pathrag_gds, cli\n"
+        "try: cli.cli(['query', '--help'])\n"
+        "except SystemExit: pass\n"
+        f"print([m for m in {HEAVY!r} if m in sys.modules])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("command", ["query", "explain"])
+def test_every_field_of_the_configuration_is_an_option(command: str) -> None:
+    options = {option for p in cli.commands[command].params for option in p.opts}
+    for field in fields(SearchConfig):
+        assert "--" + field.name.replace("_", "-") in options
+
+
+def test_options_reach_the_search(rag: FakeRAG) -> None:
+    code, _, _ = run(
+        "query",
+        "Where?",
+        *("--preset", "a3", "--beam-width", "7", "--min-score", "0", "--revisit", "edge"),
+        *("--no-normalize-within-depth", "--rel-types", "owns", "--rel-types", "a,b"),
+        *("--node-filter", '{"age": {"$gt": 3}}', "--time-limit-s", "1.5", "--tenant", "t"),
+    )
+    assert code == 0
+    assert rag.config == SearchConfig(
+        beam_width=7,
+        min_score=0,
+        revisit="edge",
+        normalize_within_depth=False,
+        depth_penalty=0.2,
+        rel_types=("owns", "a,b"),
+        node_filter={"age": {"$gt": 3}},
+        time_limit_s=1.5,
+    )
+    assert rag.settings is not None
+    assert rag.settings.tenant == "t"
+
+
+def test_without_options_the_search_has_its_defaults() -> None:
+    assert read_search({}) == SearchConfig()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--beam-width", "0"), "beam_width must be an integer from 1"),
+        (("--beam-width", "x"), "'x' is not a valid integer"),
+        (("--node-filter", "{"), "is not JSON"),
+        (("--node-filter", "[1]"), "is not an object"),
+        (("--preset", "b"), "'b' is not one of"),
+        (("--revisit", "b"), "'b' is not one of"),
+        (("--uri", "bolt://x", "--home", "y"), "--uri and --home name two servers"),
+        (("--tenant", " x"), "is not a tenant name"),
+        (("--no-such-option",), "No such option"),
+    ],
+)
+def test_usage_errors_exit_with_2(arguments: tuple[str, ...], told: str) -> None:
+    code, out, err = run("query", "Where?", *arguments)
+    assert (code, out) == (2, "")
+    assert told in err
+    assert "Traceback" not in err
+
+
+def test_query_needs_a_question() -> None:
+    code, _, err = run("query")
+    assert code == 2
+    assert "Missing argument 'QUESTION'" in err
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (PathRAGError("m", hint="h"), 1),
+        (ConfigError("m", hint="h"), 2),
+        (AuthFailed("m", hint="h"), 3),
+        (EmbeddedServerError("m", hint="h"), 4),
+        (LoadError("m", hint="h"), 6),
+        (PartialError("m", hint="h"), 8),
+    ],
+)
+def test_an_error_is_its_message_its_hint_and_its_code(
+    rag: FakeRAG, error: PathRAGError, code: int
+) -> None:
+    rag.answer = error
+    assert run("query", "Where?", "--json") == (code, "", "Error: m\nh\n")
+
+
+def test_an_interrupt_exits_with_130(rag: FakeRAG) -> None:
+    rag.answer = KeyboardInterrupt()
+    assert run("query", "Where?") == (130, "", "Interrupted.\n")
+
+
+def test_what_was_not_foreseen_is_said_in_one_line(rag: FakeRAG) -> None:
+    rag.answer = ZeroDivisionError("division by zero")
+    code, out, err = run("query", "Where?")
+    assert (code, out) == (1, "")
+    assert err.splitlines()[0] == "Error: ZeroDivisionError: division by zero"
+    assert "Traceback" not in err
+
+
+def test_a_named_server_that_is_not_there_exits_with_3() -> None:
+    code, out, err = run("schema", "show", "--uri", "bolt://127.0.0.1:1")
+    assert (code, out) == (ServerUnavailable.exit_code, "")
+    assert "127.0.0.1:1" in err
+
+
+def test_without_any_server_the_command_to_start_one_is_named() -> None:
+    code, _, err = run("schema", "show")
+    assert code == 3
+    assert "Run: pathrag server start" in err
+
+
+def test_home_outranks_the_server_of_the_environment(
+    rag: FakeRAG, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEO4J_URI", "bolt://elsewhere:7687")
+    monkeypatch.setenv("NEO4J_PASSWORD", "secret")
+    run("query", "Where?")
+    assert rag.settings is not None
+    assert rag.settings.uri == "bolt://elsewhere:7687"
+    run("query", "Where?", "--home", "/somewhere")
+    assert rag.settings == Settings(home="/somewhere", tenant="")
+
+
+def test_password_is_asked_for_and_never_an_option(rag: FakeRAG) -> None:
+    code, out, err = run(
+        "query", "Where?", "--uri", "bolt://x", "--ask-password", "--json", input="secret\n"
+    )
+    assert code == 0
+    assert rag.settings is not None
+    assert rag.settings.password == "secret"
+    assert json.loads(out)["question"] == "Where?"
+    assert "secret" not in out + err
+    assert not [o for p in cli.commands["query"].params for o in p.opts if o == "--password"]
+
+
+def test_json_is_the_result_and_nothing_else(rag: FakeRAG) -> None:
+    rag.answer = result(warnings=("Beware.",))
+    code, out, err = run("query", "Where?", "--json")
+    assert code == 0
+    assert json.loads(out) == rag.answer.to_dict()
+    assert err == "Warning: Beware.\n"
+
+
+def test_query_prints_answer_path_source_and_cost(rag: FakeRAG) -> None:
+    code, out, err = run("query", "Where?")
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [
+        "Answer  Kitchen  (confidence 0.75; path 1)",
+        "",
+        "1  0.750  Milk ←[involve {role: spilled}]— Ev —[takes_place]→ Kitchen",
+        "          source: The Adventures of Bob the Cat (bob_03)",
+        "",
+        "depth 2, 5 round trips, 12 paths, 9 texts scored (3 cached), 0.04 s",
+    ]
+
+
+def test_no_answer_is_said_with_the_next_command(rag: FakeRAG) -> None:
+    rag.answer = result(outcome="not_in_graph", answers=(), paths=())
+    code, out, _ = run("query", "Where?")
+    assert code == 0
+    assert out.startswith("No path of tenant 'default' answers this with a confidence of 0.1")
+    assert "pathrag explain" in out
+
+
+def test_explain_says_what_was_cut_where_and_why(rag: FakeRAG) -> None:
+    code, out, err = run("explain", "Where?")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert "Depth 1: 1 kept, 1 cut by --beam-width" in lines
+    assert "  cut: 7 ranked below --beam-width" in lines
+    assert "  not all relationships read: Milk" in lines
+    assert "  kept  0.750  Milk ←[involve {role: spilled}]— Ev —[takes_place]→ Kitchen" in lines
+    assert "  cut   0.200  Milk" in lines
+    assert "Milk    milk  0.500       0.0300" in lines
+
+
+def test_explain_as_json_adds_seeds_and_depths(rag: FakeRAG) -> None:
+    code, out, _ = run("explain", "Where?", "--json")
+    assert code == 0
+    told = json.loads(out)
+    assert told["seeds"] == [{"id": "milk", "similarity": 0.5, "fused": 0.03}]
+    assert [depth["depth"] for depth in told["depths"]] == [1]
+
+
+def test_server_status_of_a_new_home() -> None:
+    code, out, _ = run("server", "status", "--json")
+    assert code == 0
+    assert json.loads(out)["state"] == "stopped"
+
+
+def test_server_stop_without_a_server() -> None:
+    assert run("server", "stop") == (0, "It was not running.\n", "")
+
+
+def test_doctor_without_a_server_says_how_to_start_one() -> None:
+    code, out, _ = run("doctor", "--json")
+    assert code == 1
+    told = json.loads(out)
+    assert told["healthy"] is False
+    checks = {check["name"]: check for check in told["checks"]}
+    assert list(checks) == ["java", "jars", "server", "model"]
+    assert checks["server"]["todo"] == "Run: pathrag server start"
+    assert checks["model"]["state"] == "ok"
+
+
+def test_load_names_a_file_that_is_not_there() -> None:
+    code, _, err = run("load", "nowhere.csv")
+    assert code == 2
+    assert "'nowhere.csv' does not exist" in err
+
+
+def test_clean_asks_first() -> None:
+    code, out, err = run("migrate", "clean", input="n\n")
+    assert (code, out) == (1, "")
+    assert "Forget which migrations were applied?" in err
+
+
+def test_a_placeholder_is_name_and_value() -> None:
+    code, _, err = run("migrate", "up", "--placeholder", "vector_dimensions")
+    assert code == 2
+    assert "NAME=VALUE" in err
