@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pathrag_gds.retrieve.link import STOP_WORDS
 from pathrag_gds.text import words
 from pathrag_gds.types import Anchor, Answer, Entity, RankedPath
 
@@ -20,6 +19,10 @@ __all__ = ["answers_of", "asked_properties"]
 _NOT_ASKED_FOR = frozenset({"id", "name", "aliases", "description"})
 # One spelling for words that properties and questions write differently.
 _SPELLING = {"colour": "color", "colours": "color", "colors": "color", "grey": "gray"}
+
+# All that "Who is Bob?" and "Tell me about Bob" say besides the name; "Where is Bob?" says more.
+_DEFINING_WORDS = "who what is are was were a an the tell me us about describe"
+_DEFINING = frozenset(_DEFINING_WORDS.split())
 
 
 def asked_properties(question: str, entity: Entity) -> tuple[str, ...]:
@@ -89,4 +92,4 @@ def _value(entity: Entity, key: str, value: Any) -> Answer:
 def _asks_for_definition(question: str, anchors: Sequence[Anchor]) -> bool:
     mentioned = {word for anchor in anchors for word in words(anchor.mention)}
     rest = set(words(question)) - mentioned - {"s"}
-    return bool(anchors) and rest <= STOP_WORDS
+    return bool(anchors) and rest <= _DEFINING
