@@ -16,6 +16,7 @@ from pathrag_gds.migrate.results import Step
 from pathrag_gds.migrate.schema import (
     STATEMENT_TIMEOUT_S,
     await_indexes,
+    dropped_names,
     refuse_conflicts,
     wanted_definitions,
 )
@@ -51,7 +52,7 @@ def apply_migration(
     started = time.monotonic()
     if file.kind == "schema":
         wanted = wanted_definitions([(file, values)])
-        refuse_conflicts(db, wanted, file.version)
+        refuse_conflicts(db, wanted, file.version, dropped_names(file, values))
         with db.transaction(f"migrate/{file.name}", timeout_s=STATEMENT_TIMEOUT_S) as tx:
             _run_all(tx, file, statements)
         await_indexes(db, wanted, progress)

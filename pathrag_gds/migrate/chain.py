@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathrag_gds.errors import MigrationError
 from pathrag_gds.graph.database import QueryRunner, Row
 from pathrag_gds.graph.queries import load
-from pathrag_gds.migrate.files import Migration, version_key
+from pathrag_gds.migrate.files import Migration, is_version, version_key
 from pathrag_gds.migrate.lock import Lock, hold, user
 
 __all__ = [
@@ -117,6 +117,9 @@ def build_chain(rows: Sequence[Row]) -> Chain:
     if loose:
         broken = broken or f"version {records[loose[0]].version} is recorded outside the chain"
     ordered = [records[n] for n in (*line, *loose) if records[n].version != BASELINE]
+    strange = [r.version for r in ordered if not is_version(r.version)]
+    if strange:
+        broken = broken or f"{strange[0]!r} is recorded as a version"
     keys = [_key(r.version) for r in ordered]
     duplicates = sorted({r.version for r in ordered if keys.count(_key(r.version)) > 1})
     return Chain(tuple(ordered), tuple(duplicates), broken)
@@ -124,8 +127,7 @@ def build_chain(rows: Sequence[Row]) -> Chain:
 
 def _key(version: str) -> str:
     # 001 and 1 are one version; what is no version at all stands for itself.
-    numeric = version.replace(".", "").isdecimal()
-    return ".".join(map(str, version_key(version))) if numeric else version
+    return ".".join(map(str, version_key(version))) if is_version(version) else version
 
 
 def _record(row: Row) -> Record:

@@ -22,6 +22,7 @@ __all__ = [
     "Callback",
     "Migration",
     "checksum",
+    "is_version",
     "parse",
     "split_statements",
     "version_key",
@@ -119,6 +120,11 @@ class Callback:
     def name(self) -> str:
         """File name."""
         return self.path.name
+
+
+def is_version(text: str) -> bool:
+    """Say whether a text is a version: numbers with dots between."""
+    return re.fullmatch(r"[0-9]+(?:\.[0-9]+)*", text) is not None
 
 
 def version_key(version: str) -> tuple[int, ...]:

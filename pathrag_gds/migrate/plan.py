@@ -15,7 +15,7 @@ from pathrag_gds.errors import (
     OutOfOrder,
 )
 from pathrag_gds.migrate.chain import BASELINE, Chain, Record
-from pathrag_gds.migrate.files import Migration, version_key
+from pathrag_gds.migrate.files import Migration, is_version, version_key
 
 __all__ = [
     "Entry",
@@ -71,7 +71,7 @@ class Entry:
 
 def compare(files: Sequence[Migration], chain: Chain) -> tuple[Entry, ...]:
     """Pair files with records by version; the result is ordered by version."""
-    records = {version_key(r.version): r for r in reversed(chain.records) if _is_version(r.version)}
+    records = {version_key(r.version): r for r in reversed(chain.records) if is_version(r.version)}
     newest = max(records, default=())
     entries: dict[tuple[int, ...], Entry] = {}
     for file in files:
@@ -102,7 +102,7 @@ def outcome(entries: Sequence[Entry], chain: Chain, *, values_differ: bool = Fal
     states = {entry.state for entry in entries}
     if chain.duplicates:
         return "DUPLICATE_VERSION"
-    if chain.broken or any(not _is_version(r.version) for r in chain.records):
+    if chain.broken:
         return "UNDEFINED"
     if values_differ or states & {"changed", "retyped", "out_of_order"}:
         return "DIFFERENT_CONTENT"
@@ -220,10 +220,6 @@ def place(chain_versions: Sequence[str], version: str) -> tuple[str, str | None]
     newer = [v for v in chain_versions if version_key(v) > key]
     previous = max(older, key=version_key) if older else BASELINE
     return previous, (min(newer, key=version_key) if newer else None)
-
-
-def _is_version(version: str) -> bool:
-    return re.fullmatch(r"[0-9]+(?:\.[0-9]+)*", version) is not None
 
 
 def _when(found: Record) -> str:

@@ -201,12 +201,13 @@ def _plan_up(db: Database, found: Situation, target: str | None, out_of_order: b
             steps.append(Step("", finding.name, "restore", (finding.statement,)))
         else:
             warnings.append(f"{finding.message} {finding.hint}".strip())
+    dropped: frozenset[str] = frozenset()
     for entry in due:
         assert entry.file is not None
         values = values_of(entry.file, found.values)
-        schema.refuse_conflicts(
-            db, schema.wanted_definitions([(entry.file, values)]), entry.version
-        )
+        dropped |= schema.dropped_names(entry.file, values)
+        wanted = schema.wanted_definitions([(entry.file, values)])
+        schema.refuse_conflicts(db, wanted, entry.version, dropped)
         action = "repeat" if entry.state == "outdated" else "apply"
         steps.append(Step(entry.version, entry.file.name, action, filled(entry.file, values)))
     callbacks("afterMigrate")

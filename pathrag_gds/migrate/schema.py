@@ -24,6 +24,7 @@ from pathrag_gds.migrate.results import Step
 
 __all__ = [
     "await_indexes",
+    "dropped_names",
     "enterprise_feature",
     "findings",
     "read_schema",
@@ -116,14 +117,28 @@ def findings(db: Database, wanted: Sequence[Definition]) -> tuple[Finding, ...]:
     )
 
 
-def refuse_conflicts(db: Database, wanted: Sequence[Definition], version: str) -> None:
+def dropped_names(file: Migration, values: Mapping[str, str]) -> frozenset[str]:
+    """Give the names of the indexes and constraints that a file drops."""
+    return frozenset(filter(None, map(dropped_name, filled(file, values))))
+
+
+def refuse_conflicts(
+    db: Database,
+    wanted: Sequence[Definition],
+    version: str,
+    dropped: frozenset[str] = frozenset(),
+) -> None:
     """Refuse what exists already in another form, which IF NOT EXISTS would pass over in silence.
+
+    Args:
+        dropped: Names that will be gone by the time.
 
     Raises:
         DimensionMismatch: A vector index has other dimensions.
         MigrationError: A name is taken, or a setting is another.
     """
-    for finding in compare(wanted, read_schema(db)):
+    found = tuple(f for f in read_schema(db) if f.name not in dropped)
+    for finding in compare(wanted, found):
         if finding.problem in ("different", "other_name", "failed"):
             raise _as_error(finding, version)
 

@@ -518,6 +518,24 @@ def test_index_remade_with_other_dimensions_later(database: Database) -> None:
     assert up(database).applied == ()
 
 
+def test_later_file_may_replace_an_index(database: Database, files: Files) -> None:
+    vectors = (
+        "CREATE VECTOR INDEX film IF NOT EXISTS FOR (f:Film) ON (f.v) "
+        "OPTIONS {indexConfig: {`vector.dimensions`: %d}};\n"
+    )
+    files.write("V1__vectors", vectors % 4)
+    files.up(database)
+    files.write("V2__drop", "DROP INDEX film IF EXISTS;\n")
+    files.write("V3__vectors", vectors % 8)
+    assert files.up(database, dry_run=True) == ("2", "3")
+    assert files.up(database) == ("2", "3")
+    files.write("V4__both", "DROP INDEX film IF EXISTS;\n" + vectors % 16)
+    assert files.up(database) == ("4",)
+    (index,) = (row for row in database.run(INDEXES) if row["name"] == "film")
+    assert index["settings"]["vector.dimensions"] == 16
+    assert status(database, folder=files.folder, packaged=False).is_current
+
+
 def test_dropped_index_and_constraint_are_restored(database: Database) -> None:
     up(database)
     database.run(statement("DROP INDEX chunk_text", "schema"))

@@ -214,6 +214,12 @@ def row(node: str, version: str, previous: str | None) -> dict[str, Any]:
             (),
             "version 1 is recorded outside the chain",
         ),
+        (
+            [row("b", "BASELINE", None), row("x", "one", "b")],
+            ["one"],
+            (),
+            "'one' is recorded as a version",
+        ),
         ([row("x", "1", None)], ["1"], (), "the chain has 0 nodes BASELINE instead of one"),
         (
             [row("b", "BASELINE", None), row("c", "BASELINE", None)],
