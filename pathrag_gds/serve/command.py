@@ -7,7 +7,8 @@ import json
 import logging
 import signal
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
@@ -16,6 +17,7 @@ from pathrag_gds.errors import PathRAGError
 __all__ = ["Commands", "print_facts", "print_json", "run", "verbose_option"]
 
 INTERRUPTED = 130
+Command = TypeVar("Command", bound=Callable[..., Any])
 LOG = logging.getLogger("pathrag_gds")
 
 
@@ -57,14 +59,16 @@ def _set_verbosity(_: click.Context, __: click.Parameter, count: int) -> None:
         LOG.setLevel(logging.INFO if count == 1 else logging.DEBUG)
 
 
-verbose_option = click.option(
-    "-v",
-    "--verbose",
-    count=True,
-    expose_value=False,
-    callback=_set_verbosity,
-    help="Log to stderr; -vv for every detail and for tracebacks.",
-)
+def verbose_option(command: Command) -> Command:
+    """Add ``-v`` and ``-vv``: log to stderr."""
+    return click.option(
+        "-v",
+        "--verbose",
+        count=True,
+        expose_value=False,
+        callback=_set_verbosity,
+        help="Log to stderr; -vv for every detail and for tracebacks.",
+    )(command)
 
 
 def print_json(value: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,10 +56,18 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="Rows that are written together.",
 )
 @click.option("--no-resume", is_flag=True, help="Do not go on where an interrupted load stopped.")
+@click.option(
+    "--to-import-csv",
+    "import_folder",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Load nothing; write the files of neo4j-admin import there.",
+)
 @connection_options
 @output_options
 def load(
     files: tuple[Path, ...],
+    import_folder: Path | None,
     on_error: str,
     create_missing: bool,
     reject_folder: Path | None,
@@ -85,6 +94,9 @@ def load(
         inputs += [_input(path, kind, options) for path in options[kind]]
     settings = read_connection(options)
     tenant = settings.tenant or DEFAULT_TENANT
+    if import_folder is not None:
+        _write_import_files(inputs, import_folder, tenant, create_missing, as_json)
+        return
     with open_database(settings) as db, progress("Loading", unit="bytes") as move:
 
         def moved(at: LoadProgress) -> None:
@@ -116,6 +128,27 @@ def load(
         click.echo("Next: pathrag embed" + (f" --tenant {tenant}" * (tenant != DEFAULT_TENANT)))
     if error := report.partial_error():
         raise error
+
+
+def _write_import_files(
+    inputs: list[Input], folder: Path, tenant: str, create_missing: bool, as_json: bool
+) -> None:
+    from pathrag_gds.ingest.import_csv import to_import_csv
+
+    written = to_import_csv(inputs, folder, tenant=tenant, create_missing=create_missing)
+    if as_json:
+        print_json(
+            {
+                "nodes": written.nodes,
+                "relationships": written.relationships,
+                "arguments": list(written.arguments),
+            }
+        )
+        return
+    click.echo(f"{written.nodes} nodes and {written.relationships} relationships in {folder}.")
+    click.echo("Next, with the server stopped:")
+    command = ["neo4j-admin", "database", "import", "full", "neo4j", *written.arguments]
+    click.echo("  " + shlex.join(command))
 
 
 def _input(path: Path, kind: Kind, options: dict[str, Any]) -> Input:
