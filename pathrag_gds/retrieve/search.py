@@ -31,7 +31,7 @@ from pathrag_gds.retrieve.expand import (
 )
 from pathrag_gds.retrieve.filters import Predicate, compile_filter
 from pathrag_gds.retrieve.prune import Candidate, distinct, min_max, prune
-from pathrag_gds.retrieve.seeds import OVER_FETCH, Seeds, read_seeds, seeds_request
+from pathrag_gds.retrieve.seeds import OVER_FETCH, Seeds, longer, read_seeds, seeds_request
 from pathrag_gds.retrieve.serialize import path_text
 from pathrag_gds.retrieve.statements import Request, entity_of_row
 from pathrag_gds.types import (
@@ -189,10 +189,10 @@ class _State:
             )
             rows = yield from self.ask("seed", request)
             found = read_seeds(self.question, rows, seed_k=self.config.seed_k)
-            enough = self.context.small or self.context.question_vector is None
-            if enough or not found.exhausted or over_fetch > 256:
+            further = longer(request, found.similar)
+            if self.context.small or self.context.question_vector is None or further is None:
                 return found
-            over_fetch *= 8
+            over_fetch = further
 
     def go_deeper(
         self, beam: Sequence[Candidate], depth: int

@@ -15,14 +15,15 @@ from pathrag_gds.retrieve.link import Mention, choose_anchors, content_terms, me
 from pathrag_gds.retrieve.statements import Request, entity_of_row
 from pathrag_gds.types import Anchor, Entity, Seed
 
-__all__ = ["SMALL_TENANT", "Seeds", "fuse", "read_seeds", "seeds_request"]
+__all__ = ["OVER_FETCH", "SMALL_TENANT", "Seeds", "fuse", "longer", "read_seeds", "seeds_request"]
 
 # Up to so many entities a tenant is scanned: exact, repeatable, and blind to its neighbours.
 SMALL_TENANT = 2_000
 OVER_FETCH = 4
 # Constant of reciprocal rank fusion (Cormack, Clarke, Buettcher: SIGIR 2009).
 FUSION_K = 60
-_ANN_LIMIT = 10_000
+# An index is never asked for more rows than this, unless more seeds are wanted.
+LONGEST_REACH = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +34,14 @@ class Seeds:
         anchors: In the order of the question.
         seeds: Best first, at most ``seed_k``; anchors may be among them.
         entities: Every entity met, by id.
-        exhausted: Fewer rows passed than were wanted although the index had more to give.
+        similar: How many came from the vector ranking; fewer than wanted where an index gave rows
+            of other tenants.
     """
 
     anchors: tuple[Anchor, ...]
     seeds: tuple[Seed, ...]
     entities: Mapping[str, Entity]
-    exhausted: bool = False
+    similar: int = 0
 
 
 def seeds_request(
@@ -89,7 +91,7 @@ def seeds_request(
         "text": " OR ".join(f'"{term}"' for term in terms),
         "terms": list(terms),
         "k": config.seed_k,
-        "over": min(config.seed_k * over_fetch, max(_ANN_LIMIT, config.seed_k)),
+        "over": min(config.seed_k * over_fetch, max(LONGEST_REACH, config.seed_k)),
         "filters": dict(predicate.values),
     }
     slot = f"AND {predicate.text}" if predicate.text else ""
@@ -121,8 +123,28 @@ def read_seeds(question: str, rows: Sequence[Row], *, seed_k: int) -> Seeds:
         anchors=anchors,
         seeds=tuple(Seed(id_, similarity[id_], round(fused[id_], 9)) for id_ in ranked[:seed_k]),
         entities=entities,
-        exhausted=len(rankings["vector"]) < seed_k,
+        similar=len(rankings["vector"]),
     )
+
+
+def longer(request: Request, similar: int) -> int | None:
+    """Say how many rows per row wanted an index must be asked for after it gave too few of ours.
+
+    Twice what the share that passed makes likely, so that one more statement is nearly always
+    enough.
+
+    Args:
+        request: What was asked.
+        similar: How many rows of the vector ranking passed.
+
+    Returns:
+        The ``over_fetch`` of the next request; None where enough passed or there is no more.
+    """
+    wanted: int = request.parameters["k"]
+    reach: int = request.parameters["over"]
+    if similar >= wanted or reach >= LONGEST_REACH:
+        return None
+    return 2 * -(-reach // max(similar, 1))
 
 
 def fuse(rankings: Any) -> dict[str, float]:

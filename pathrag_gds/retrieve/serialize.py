@@ -37,7 +37,7 @@ Phrasing = Mapping[str, tuple[str, str]]
 def entity_text(entity: Entity) -> str:
     """Describe an entity in one line.
 
-    ``"Bob is a Cat. A grey tabby. Bob is also called Bobby. Bob's fur color is silver grey."``
+    ``"Bob is a cat. A grey tabby. Bob is also called Bobby. Bob's fur color is silver grey."``
     Attributes in order of their keys; a long value is cut at 300 characters; an entity with a name
     alone gives ``"Bob."``.
     """

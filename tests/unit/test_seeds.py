@@ -8,7 +8,7 @@ import pytest
 
 from pathrag_gds.config import SearchConfig
 from pathrag_gds.retrieve.filters import Predicate
-from pathrag_gds.retrieve.seeds import fuse, read_seeds, seeds_request
+from pathrag_gds.retrieve.seeds import fuse, longer, read_seeds, seeds_request
 from pathrag_gds.retrieve.statements import Request
 from pathrag_gds.types import Seed
 
@@ -135,12 +135,28 @@ def test_seeds_are_cut_at_k() -> None:
     rows = [row("vector", f"e{i}") for i in range(5)]
     found = read_seeds(QUESTION, rows, seed_k=3)
     assert [s.id for s in found.seeds] == ["e0", "e1", "e2"]
-    assert not found.exhausted
+    assert found.similar == 5
 
 
-def test_too_few_from_the_index_is_seen() -> None:
-    rows = [row("vector", "a"), row("text", "b"), row("text", "c")]
-    assert read_seeds(QUESTION, rows, seed_k=2).exhausted
+@pytest.mark.parametrize(
+    ("over_fetch", "similar", "over"),
+    [
+        (4, 30, None),  # enough
+        (4, 12, 600),  # 12 of 120 passed: 20 per row wanted
+        (4, 0, 7_200),
+        (240, 10, 10_000),
+        (2_048, 0, None),  # there is no longer reach
+    ],
+)
+def test_reach_follows_from_the_share_that_passed(
+    over_fetch: int, similar: int, over: int | None
+) -> None:
+    further = longer(request(small=False, over_fetch=over_fetch), similar)
+    if over is None:
+        assert further is None
+    else:
+        assert further is not None
+        assert request(small=False, over_fetch=further).parameters["over"] == over
 
 
 def test_names_make_anchors_and_not_seeds() -> None:
