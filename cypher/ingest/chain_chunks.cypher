@@ -7,7 +7,7 @@
 UNWIND $documents AS document
 MATCH (d:Document {tenant: $tenant, id: document})
 CALL (d) {
-  MATCH (d)<-[:FROM_DOCUMENT]-(:Chunk)-[old:NEXT_CHUNK]->()
+  MATCH (d)<-[:FROM_DOCUMENT]-(:Chunk)-[old:NEXT_CHUNK]-()
   DELETE old
 }
 CALL (d) {

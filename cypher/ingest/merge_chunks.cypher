@@ -11,6 +11,11 @@ SET c += row.properties
 SET c.text = row.text, c.document = row.document, c.position = row.position
 WITH c, row
 WHERE row.document IS NOT NULL
+CALL (c, row) {
+  MATCH (c)-[old:FROM_DOCUMENT]->(d:Document)
+  WHERE d.id <> row.document
+  DELETE old
+}
 MERGE (d:Document {tenant: $tenant, id: row.document})
 SET d += row.title
 MERGE (c)-[:FROM_DOCUMENT]->(d)

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from pathrag_gds.config import check_tenant
-from pathrag_gds.errors import ConfigError, EncoderMismatch
+from pathrag_gds.errors import ConfigError, DimensionMismatch, EncoderMismatch
 from pathrag_gds.graph.database import Database, Row
 from pathrag_gds.graph.queries import load
 from pathrag_gds.graph.schema import ENTITY_LABEL, NODE_SYSTEM_KEYS
@@ -146,21 +146,25 @@ def embed(
             f"({foreign[0].fingerprint}), not by {encoder.name!r} ({encoder.fingerprint}).",
             hint=f"Embed all anew and switch: pathrag embed --model {encoder.name}",
         )
-    slots = tuple(other_slot(slot) if foreign else slot for slot, _ in live.values())
-    if foreign:
-        for slot in slots:
+    current = tuple(slot for slot, _ in live.values())
+    moved = bool(foreign) or (switch and not _takes(db, current, encoder))
+    slots = tuple(other_slot(slot) for slot in current) if moved else current
+    for slot in slots:
+        if moved:
             prepare_slot(db, slot, encoder)
-    else:
-        for slot in slots:
+        else:
             require_dimension(db, slot, encoder)
-        if not records:
-            put_in_force(db, slots, encoder)
+    db.run(load("ingest/await_indexes"), seconds=INDEX_WAIT_S)
+    # Vectors without a record would have no encoder: the record comes before the first of them.
+    if not moved and len(records) < len(ROLES):
+        put_in_force(db, slots, encoder)
     tally = _Tally()
-    for name in _tenants(db, None if foreign else tenant):
+    for name in _tenants(db, None if moved else tenant):
         for slot in slots:
             _embed_tenant(db, encoder, slot, name, page_size, tally, progress or (lambda _: None))
-    db.run(load("ingest/await_indexes"), seconds=INDEX_WAIT_S)
-    put_in_force(db, slots, encoder)
+    if moved or any(record.template != TEXT_TEMPLATE_VERSION for record in records):
+        db.run(load("ingest/await_indexes"), seconds=INDEX_WAIT_S)
+        put_in_force(db, slots, encoder)
     if switch:
         # Also when nothing was foreign: an earlier switch may have been cut off before this.
         for slot in slots:
@@ -174,7 +178,7 @@ def embed(
         tally.empty,
         tally.encode_seconds,
         time.monotonic() - started,
-        bool(foreign),
+        moved,
     )
 
 
@@ -182,6 +186,15 @@ def text_hash(fingerprint: str, text: str) -> str:
     """Give the hash that stands beside a vector: of encoder, text template and text."""
     parts = "\x1f".join((fingerprint, TEXT_TEMPLATE_VERSION, text))
     return hashlib.sha256(parts.encode()).hexdigest()[:32]
+
+
+def _takes(db: Database, slots: Sequence[Slot], encoder: Encoder) -> bool:
+    try:
+        for slot in slots:
+            require_dimension(db, slot, encoder)
+    except DimensionMismatch:
+        return False
+    return True
 
 
 def _tenants(db: Database, tenant: str | None) -> list[str]:

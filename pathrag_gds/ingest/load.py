@@ -229,7 +229,8 @@ class _Job:
         tally: _Tally,
     ) -> None:
         """Write the rows of one stage that a file holds."""
-        if finished:
+        # The documents of chunks are needed in the end, so their files are read again.
+        if finished and stage != "chunks":
             tally.counts["resumed"] += done
             return
         writer = BatchWriter(
@@ -256,6 +257,8 @@ class _Job:
             for number, record in enumerate(read(source, lines), start=1):
                 if number <= done:
                     tally.counts["resumed"] += 1
+                    if isinstance(record.row, ChunkRow):
+                        _note(record, source, tally)
                     continue
                 if record.fault is not None:
                     if stage == "relationships" and source.kind == "json":

@@ -26,10 +26,6 @@ VECTORS = statement(
     "ORDER BY tenant, id",
     "read",
 )
-TYPES = statement(
-    "MATCH (e:__Entity__) RETURN DISTINCT valueType(e.embedding) AS type, size(e.embedding) AS n",
-    "read",
-)
 NEAREST = statement(
     "CALL db.index.vector.queryNodes($index, 1, $vector) YIELD node RETURN node.id AS id", "read"
 )
@@ -109,7 +105,6 @@ def test_everything_is_embedded_once(graph: Database) -> None:
         ("chunk", "t", 2, 2),
         ("entity", "u", 2, 2),
     ]
-    assert graph.run(TYPES) == [{"type": "LIST<FLOAT32 NOT NULL> NOT NULL", "n": 384}]
     record = vector_record(graph, "entity")
     assert record is not None
     assert (record.index, record.property, record.fingerprint) == (
@@ -118,6 +113,7 @@ def test_everything_is_embedded_once(graph: Database) -> None:
         "f1",
     )
     vector = encoder.encode([BOB])[0].tolist()
+    assert vectors(graph)["t", "bob"]["a"] == vector
     assert graph.run(NEAREST, index="entity_embedding", vector=vector) == [{"id": "bob"}]
 
     before = vectors(graph)
@@ -180,6 +176,12 @@ def test_an_index_of_another_dimension_is_refused_before_any_write(graph: Databa
     assert (caught.value.expected, caught.value.found) == (384, 8)
     assert vector_record(graph, "entity") is None
     assert all(row["hash_a"] is None for row in vectors(graph).values())
+
+
+def test_the_first_model_may_have_another_dimension(graph: Database) -> None:
+    report = embed(graph, HashEncoder(name="small", dimension=8), switch=True)
+    assert report.switched
+    assert indexes(graph) == {"chunk_embedding_alt": 8, "entity_embedding_alt": 8}
 
 
 def test_a_database_without_the_index_is_refused(database: Database) -> None:

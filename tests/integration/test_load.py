@@ -386,6 +386,22 @@ def test_an_interrupted_load_goes_on_after_its_last_batch(
     assert migrated.run(NOTES) == []
 
 
+def test_chunks_are_chained_when_their_load_goes_on(migrated: Database, tmp_path: Path) -> None:
+    row = '{{"id": "c{0}", "text": "t", "document": "d", "position": {0}}}\n'
+    chunks = write(tmp_path, "c.jsonl", "".join(row.format(i) for i in range(3)))
+    bad = write(tmp_path, "kb.txt", "a\tR\tb\nx\n")
+    with pytest.raises(LoadError):
+        load_files(migrated, [chunks, bad], tenant="t")
+    report = load_files(migrated, [chunks], tenant="t")
+    assert (report.resumed, report.chunks) == (3, 0)
+    chain = statement("MATCH (a)-[:NEXT_CHUNK]->(b) RETURN a.id + b.id AS x ORDER BY x", "read")
+    assert [r["x"] for r in migrated.run(chain)] == ["c0c1", "c1c2"]
+    moved = write(tmp_path, "m.jsonl", '{"id": "c1", "text": "t", "document": "e"}\n')
+    load_files(migrated, [moved], tenant="t")
+    owners = statement("MATCH (:Chunk {id: 'c1'})-[:FROM_DOCUMENT]->(d) RETURN d.id AS x", "read")
+    assert [r["x"] for r in migrated.run(owners)] == ["e"]
+
+
 def test_a_changed_file_is_loaded_from_its_beginning(migrated: Database, tmp_path: Path) -> None:
     path = write(tmp_path, "kb.txt", "a\tR\tb\nc\tR\td\nx\ty\n")
     with pytest.raises(LoadError):
