@@ -71,7 +71,8 @@ def query(question: str, as_json: bool, **options: Any) -> None:
     if as_json:
         print_json(result.to_dict())
         return
-    from pathrag_gds.serve.terminal import console, show_result
+    from pathrag_gds.serve.results import show_result
+    from pathrag_gds.serve.terminal import console
 
     show_result(console(), result)
 
@@ -97,7 +98,8 @@ def explain(question: str, rows: int, as_json: bool, **options: Any) -> None:
     if as_json:
         print_json(explanation.to_dict())
         return
-    from pathrag_gds.serve.terminal import console, show_explanation
+    from pathrag_gds.serve.results import show_explanation
+    from pathrag_gds.serve.terminal import console
 
     show_explanation(console(), explanation, rows=rows)
 
@@ -114,7 +116,8 @@ def demo(question: str | None, as_json: bool, **options: Any) -> None:
     touched: where tenant "default" holds some, the story goes into tenant "demo".
     """
     from pathrag_gds.serve.demo import run_demo
-    from pathrag_gds.serve.terminal import console, progress, show_demo
+    from pathrag_gds.serve.results import show_demo
+    from pathrag_gds.serve.terminal import console, progress
 
     settings = read_connection(options, embedded=True)
     report = run_demo(settings, question, progress=progress)
@@ -133,7 +136,8 @@ def doctor(as_json: bool, **options: Any) -> None:
     Exits with 0 when all is well and with 1 when something needs doing.
     """
     from pathrag_gds.serve.doctor import examine
-    from pathrag_gds.serve.terminal import console, show_checks
+    from pathrag_gds.serve.results import show_checks
+    from pathrag_gds.serve.terminal import console
 
     checks = examine(read_connection(options))
     healthy = all(check.state == "ok" for check in checks)
@@ -169,7 +173,8 @@ def refresh(as_json: bool, **options: Any) -> None:
 def _schema(options: dict[str, Any], as_json: bool, *, refresh: bool) -> None:
     from pathrag_gds.graph.connect import open_database
     from pathrag_gds.graph.schema import read_ontology, refresh_ontology
-    from pathrag_gds.serve.terminal import console, show_ontology
+    from pathrag_gds.serve.results import show_ontology
+    from pathrag_gds.serve.terminal import console
 
     settings = read_connection(options)
     with open_database(settings) as db:

@@ -1,4 +1,4 @@
-"""What people see: results, tables and progress as text, at any width, with or without colour.
+"""The terminal: consoles for stdout and stderr, tables, wrapped text and progress bars.
 
 Everything from the graph is shown as data: control characters are made visible, so that a name
 cannot move the cursor, and markup in it is not read.
@@ -6,47 +6,21 @@ cannot move the cursor, and markup in it is not read.
 
 from __future__ import annotations
 
-import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.text import Text
 
-    from pathrag_gds.graph.schema import Ontology
-    from pathrag_gds.serve.demo import DemoReport
-    from pathrag_gds.serve.doctor import Check
-    from pathrag_gds.types import Answer, Entity, Explanation, Path, RankedPath, SearchResult
-
-__all__ = [
-    "console",
-    "plain",
-    "progress",
-    "show_checks",
-    "show_demo",
-    "show_explanation",
-    "show_ontology",
-    "show_result",
-    "show_table",
-]
+__all__ = ["MIN_WIDTH", "console", "plain", "progress", "show_table", "show_wrapped"]
 
 PIPED_WIDTH = 80
 UNLIMITED = 100_000
 MIN_WIDTH = 20
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-_ARROWS = {True: (" —[", "]→ ", " ←[", "]— "), False: (" -[", "]-> ", " <-[", "]- ")}
-_REASONS = {
-    "beam_width": "ranked below --beam-width",
-    "duplicate": "found already, by another way",
-    "expand_per_path": "extensions of a path beyond --expand-per-path",
-    "min_score": "with a confidence below --min-score",
-    "rerank_limit": "not scored, beyond --rerank-limit",
-    "revisit": "would go back (--revisit)",
-}
 
 
 def console(*, error: bool = False, width: int | None = None) -> Console:
@@ -68,101 +42,6 @@ def plain(text: object) -> str:
     return _CONTROL.sub(lambda m: m[0].encode("unicode_escape").decode("ascii"), str(text))
 
 
-def show_result(out: Console, result: SearchResult) -> None:
-    """Print the answers, one group of lines per path, and what it cost."""
-    _show_answers(out, result)
-    for path in result.paths:
-        _show_path(out, path)
-    _show_cost(out, result)
-
-
-def show_explanation(out: Console, explanation: Explanation, *, rows: int = 5) -> None:
-    """Print how the paths were found: anchors, seeds, what was cut where and why; then the result.
-
-    A seed is an entity that the question's words or meaning lead to; an anchor is one that the
-    question names.
-
-    Args:
-        rows: Kept and cut paths shown per depth, and seeds; 0 for all.
-    """
-
-    result = explanation.result
-    names = {node: name for depth in explanation.depths for node, name in depth.names.items()}
-    out.print("Anchors: entities that the question names", style="bold")
-    show_table(
-        out,
-        ("mention", "entity", "id", "score"),
-        [(a.mention, a.name, a.id, f"{a.score:.3f}") for a in result.anchors],
-        empty="none, so paths start at the seeds",
-    )
-    seeds = result.seeds[: rows or None]
-    out.print(
-        f"Seeds: entities that its words and meaning lead to ({len(seeds)} of {len(result.seeds)})",
-        style="bold",
-    )
-    show_table(
-        out,
-        ("entity", "id", "similarity", "fused"),
-        [(names.get(s.id, ""), s.id, f"{s.similarity:.3f}", f"{s.fused:.4f}") for s in seeds],
-    )
-    for depth in explanation.depths:
-        kept = [p for p in depth.paths if not p.reason]
-        cut = [p for p in depth.paths if p.reason]
-        out.print(
-            f"Depth {depth.depth}: {len(kept)} kept, {len(cut)} cut by --beam-width", style="bold"
-        )
-        for c in depth.cut:
-            _show_wrapped(out, f"cut: {c.count} {_REASONS.get(c.reason, c.reason)}", "  ")
-        if depth.truncated:
-            capped = ", ".join(map(plain, depth.truncated))
-            _show_wrapped(out, f"not all relationships read: {capped}", "  ")
-        for mark, paths in (("kept", kept), ("cut ", cut)):
-            for traced in paths[: rows or None]:
-                head = f"  {mark} {traced.steer:6.3f}  "
-                lines = _path_lines(
-                    out, traced.path, depth.names, max(out.width - len(head), MIN_WIDTH)
-                )
-                _show_lines(out, head, lines)
-        out.print()
-    out.print("Result", style="bold")
-    show_result(out, result)
-
-
-def show_demo(out: Console, report: DemoReport) -> None:
-    """Print what was done and how long each step took, the result, and what to type next."""
-    show_table(
-        out,
-        ("step", "what was done", "time"),
-        [(s.name, s.detail, f"{s.millis / 1000:.2f} s") for s in report.steps],
-    )
-    out.print(plain(report.result.question), style="bold")
-    out.print()
-    show_result(out, report.result)
-    out.print()
-    out.print("Next:")
-    for command in report.next:
-        out.print(f"  {command}", soft_wrap=True)
-
-
-def show_ontology(out: Console, ontology: Ontology) -> None:
-    """Print the types of a tenant's graph: its relationships, then its entities."""
-    out.print(f"Relationship types of tenant {plain(ontology.tenant)}", style="bold")
-    show_table(
-        out,
-        ("type", "from", "to", "count", "most out", "most in"),
-        [
-            (t.name, ", ".join(t.domains), ", ".join(t.ranges), t.count, t.max_out, t.max_in)
-            for t in ontology.relation_types
-        ],
-    )
-    out.print("Entity types", style="bold")
-    show_table(
-        out,
-        ("type", "count", "properties"),
-        [(t.name, t.count, ", ".join(t.properties)) for t in ontology.entity_types],
-    )
-
-
 def show_table(
     out: Console,
     columns: Sequence[str],
@@ -181,7 +60,7 @@ def show_table(
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(plain(cell), style=_STATES.get(str(cell), "")) for cell in row))
+        table.add_row(*(Text(plain(cell)) for cell in row))
     if not table.row_count:
         out.print(f"({empty})")
     elif out.is_terminal:
@@ -194,23 +73,13 @@ def show_table(
     out.print()
 
 
-def show_checks(out: Console, checks: Iterable[Check]) -> None:
-    """Print what the doctor found, and under it what to do."""
+def show_wrapped(out: Console, text: str, indent: str, style: str = "") -> None:
+    """Print a text on as many lines as it needs, each indented."""
     from rich.text import Text
 
-    checks = tuple(checks)
-    width = max(len(check.name) for check in checks)
-    for check in checks:
-        head = Text.assemble(
-            (f"{check.state:<6}  ", _STATES[check.state]), f"{plain(check.name):<{width}}  "
-        )
-        indent = " " * head.cell_len
-        out.print(head.append(plain(check.found)), soft_wrap=True)
-        for line in check.todo.splitlines():
-            out.print(Text(f"{indent}→ {plain(line)}", style="bold"), soft_wrap=True)
-
-
-_STATES = {"ok": "green", "todo": "bold yellow", "failed": "bold red"}
+    for line in Text(text, style=style).wrap(out, max(out.width - len(indent), MIN_WIDTH)):
+        line.rstrip()
+        out.print(Text(indent).append_text(line), soft_wrap=True)
 
 
 @contextmanager
@@ -241,142 +110,3 @@ def progress(what: str, *, unit: str = "") -> Iterator[Callable[..., None]]:
             bar.update(task, completed=done, total=total or None, detail=plain(detail)[:40])
 
         yield move
-
-
-def _show_answers(out: Console, result: SearchResult) -> None:
-    from rich.text import Text
-
-    if result.outcome == "partial":
-        out.print("Stopped at the time limit. This is the best so far.", style="yellow")
-    if not result.answers:
-        limit = result.config.get("min_score", 0)
-        out.print(
-            f"No path of tenant {plain(result.tenant)!r} answers this with a confidence of "
-            f"{limit} or more.",
-        )
-        out.print('See why: pathrag explain "…"', style="dim")
-        out.print()
-        return
-    for number, answer in enumerate(result.answers):
-        head = "Answer  " if number == 0 else "   also "
-        style = "bold green" if number == 0 else ""
-        line = Text(head, style="dim").append(_answer_text(answer), style=style)
-        paths = ", ".join(f"{rank}" for rank in answer.paths)
-        where = f"  (confidence {answer.confidence:.2f}; path {paths})"
-        out.print(line.append(where, style="dim"), soft_wrap=False, overflow="fold")
-    out.print()
-
-
-def _answer_text(answer: Answer) -> str:
-    if answer.kind == "entity":
-        return plain(answer.name)
-    if answer.property:
-        return plain(f"{answer.property} of {answer.name}: {_value(answer.value)}")
-    return plain(answer.name if answer.value is None else _value(answer.value))
-
-
-def _show_path(out: Console, ranked: RankedPath) -> None:
-    head = f"{ranked.rank}  {ranked.score:.3f}  "
-    indent = " " * len(head)
-    names = {node.id: node.name for node in ranked.nodes}
-    _show_lines(
-        out, head, _path_lines(out, ranked.path, names, max(out.width - len(head), MIN_WIDTH))
-    )
-    if not ranked.path.hops:
-        _show_wrapped(out, _node_facts(ranked.nodes[0]), indent)
-    sources = _sources(ranked)
-    if sources:
-        _show_wrapped(out, f"source: {sources}", indent, style="dim")
-    out.print()
-
-
-def _show_lines(out: Console, head: str, lines: Sequence[Text]) -> None:
-    from rich.text import Text
-
-    for number, line in enumerate(lines):
-        start = Text(head if number == 0 else " " * len(head), style="dim")
-        out.print(start.append_text(line), soft_wrap=True)
-
-
-def _path_lines(out: Console, path: Path, names: Mapping[str, str], width: int) -> list[Text]:
-    """Break a path before its arrows where it is too long for one line; no word is cut."""
-    from rich.text import Text
-
-    forward, forward_end, backward, backward_end = _ARROWS[_speaks_unicode(out)]
-    lines = [Text(plain(names[path.start]), style="bold")]
-    for step, hop in enumerate(path.hops, start=1):
-        told = plain(hop.edge.type) + _properties(hop.edge.properties)
-        arrow = (
-            f"{forward}{told}{forward_end}" if hop.forward else f"{backward}{told}{backward_end}"
-        )
-        style = "bold green" if step == path.depth else "bold"
-        end = Text(plain(names[hop.tail]), style=style)
-        whole = Text.assemble((arrow, "cyan"), end)
-        if lines[-1].cell_len + whole.cell_len <= width:
-            lines[-1].append_text(whole)
-        elif whole.cell_len - 1 <= width:
-            lines.append(Text.assemble((arrow.lstrip(), "cyan"), end))
-        else:
-            pieces = Text(arrow.strip(), style="cyan").wrap(out, width)
-            lines += [*pieces[:-1], Text.assemble(pieces[-1], " ", end)]
-    return lines
-
-
-def _show_wrapped(out: Console, text: str, indent: str, style: str = "") -> None:
-    """Print a text on as many lines as it needs, each indented."""
-    from rich.text import Text
-
-    for line in Text(text, style=style).wrap(out, max(out.width - len(indent), MIN_WIDTH)):
-        line.rstrip()
-        out.print(Text(indent).append_text(line), soft_wrap=True)
-
-
-def _node_facts(node: Entity) -> str:
-    labels = ", ".join(node.labels)
-    kind = f"({labels}) " if labels else ""
-    facts = _properties({k: v for k, v in node.properties.items() if k != "aliases"}).strip()
-    return plain(" ".join(f"{kind}{node.description} {facts}".split()))
-
-
-def _properties(properties: Mapping[str, Any]) -> str:
-    told = ", ".join(f"{plain(k)}: {_value(v)}" for k, v in sorted(properties.items()))
-    return f" {{{told}}}" if told else ""
-
-
-def _value(value: object) -> str:
-    if isinstance(value, str):
-        return plain(value)
-    return plain(json.dumps(value, ensure_ascii=False, default=str))
-
-
-def _sources(ranked: RankedPath) -> str:
-    chunks: dict[str, list[str]] = {}
-    for hop in ranked.hops:
-        for source in hop.sources:
-            found = chunks.setdefault(source.document, [])
-            if source.chunk not in found:
-                found.append(source.chunk)
-    if not ranked.hops and ranked.nodes[0].chunk_ids:
-        chunks[""] = list(ranked.nodes[0].chunk_ids)
-    return "; ".join(
-        f"{plain(document)} ({', '.join(map(plain, ids))})"
-        if document
-        else ", ".join(map(plain, ids))
-        for document, ids in chunks.items()
-    )
-
-
-def _show_cost(out: Console, result: SearchResult) -> None:
-    stats = result.stats
-    cached = f" ({stats.cache_hits} cached)" if stats.cache_hits else ""
-    total = stats.millis.get("total")
-    time = f", {total / 1000:.2f} s" if total is not None else ""
-    out.print(
-        f"depth {stats.depth}, {stats.round_trips} round trips, {stats.candidates} paths, "
-        f"{stats.texts_scored} texts scored{cached}{time}",
-        style="dim",
-    )
-
-
-def _speaks_unicode(out: Console) -> bool:
-    return out.encoding.lower().replace("-", "").startswith("utf")
