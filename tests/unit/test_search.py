@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import random
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -14,46 +11,10 @@ import pytest
 from pathrag_gds.config import SearchConfig
 from pathrag_gds.graph.database import Row
 from pathrag_gds.graph.schema import Ontology, RelationType
-from pathrag_gds.retrieve.search import SearchContext, run, search
-from pathrag_gds.types import Cut, DepthTrace, SearchResult
+from pathrag_gds.retrieve.search import run, search
+from pathrag_gds.types import Cut, DepthTrace
 from tests.fakes import MemoryGraph, RecordingDatabase, WordOverlapReranker
-
-QUESTION = "Which red thing?"
-CHAIN = [("a", "R", "b"), ("b", "S", "c"), ("c", "T", "d")]
-
-
-def context(graph: MemoryGraph, reranker: WordOverlapReranker, **changes: Any) -> SearchContext:
-    types = {type_ for _, type_, *_ in graph.relationships}
-    ontology = Ontology("t", tuple(RelationType(name, 1, max_out=1) for name in sorted(types)))
-    made = SearchContext(
-        tenant="t", ontology=ontology, reranker=reranker, question_vector=(1.0, 0.0)
-    )
-    return replace(made, **changes)
-
-
-def ask(
-    graph: MemoryGraph,
-    scores: Mapping[str, float] | None = None,
-    *,
-    question: str = QUESTION,
-    trace: list[DepthTrace] | None = None,
-    database: RecordingDatabase | None = None,
-    config: SearchConfig | None = None,
-    changes: Mapping[str, Any] | None = None,
-    **overrides: Any,
-) -> SearchResult:
-    made = context(graph, WordOverlapReranker(scores), **(changes or {}))
-    config = (config or SearchConfig(min_score=0.0)).with_(**overrides)
-    return run(database or RecordingDatabase(graph.answers), search(question, config, made, trace))
-
-
-def nodes(result: SearchResult) -> list[str]:
-    return ["".join(ranked.path.nodes) for ranked in result.paths]
-
-
-def cuts(result: SearchResult) -> dict[tuple[int, str], int]:
-    return {(c.depth, c.reason): c.count for c in result.cut}
-
+from tests.searching import CHAIN, QUESTION, ask, context, cuts, nodes
 
 # Statements
 
@@ -162,155 +123,6 @@ def test_small_tenant_is_scanned_once() -> None:
     database = RecordingDatabase(MemoryGraph([], seeds=["a"]).answers)
     ask(MemoryGraph([], seeds=["a"]), database=database, seed_k=4)
     assert database.names.count("retrieve/seeds") == 1
-
-
-# Scores
-
-RAW = {"a r b. b s c.": 0.9, "a r b. |||": 0.3, "a.": 0.5, "z.": 0.1}
-
-
-def test_option_d_orders_by_the_raw_score() -> None:
-    graph = MemoryGraph(CHAIN[:2], seeds=["a", "z"])
-    result = ask(graph, RAW, config=SearchConfig.preset("option_d"))
-    assert [(n, p.score) for n, p in zip(nodes(result), result.paths, strict=True)] == [
-        ("abc", 0.9),
-        ("a", 0.5),
-        ("ab", 0.3),
-        ("z", 0.1),
-    ]
-
-
-def test_a3_scales_each_depth_and_takes_off_per_hop() -> None:
-    graph = MemoryGraph(CHAIN[:2], seeds=["a", "z"])
-    result = ask(graph, RAW, config=SearchConfig.preset("a3"))
-    # Depth 0: 0.5 and 0.1 become 1 and 0. One path alone is 1, less 0.2 per hop.
-    assert [
-        (n, p.score, p.confidence) for n, p in zip(nodes(result), result.paths, strict=True)
-    ] == [
-        ("a", 1.0, 0.5),
-        ("ab", 0.8, 0.3),
-        ("abc", 0.6, 0.9),
-        ("z", 0.0, 0.1),
-    ]
-
-
-def test_link_score_of_an_anchor_counts_with_its_weight() -> None:
-    graph = MemoryGraph([], seeds=["y"], nodes={"x": {}})
-    scores = {"x.": 0.4, "y.": 0.5}
-    question = "where is x"
-    assert nodes(ask(graph, scores, question=question)) == ["y", "x"]
-    result = ask(graph, scores, question=question, weight_link=0.2)
-    assert [(p.path.start, p.score) for p in result.paths] == [("x", 0.6), ("y", 0.5)]
-    assert result.paths[0].terms == {"rerank": 0.4, "link": 1.0}
-    assert [a.id for a in result.anchors] == ["x"]
-
-
-def test_same_path_from_both_ends_keeps_the_better_score() -> None:
-    graph = MemoryGraph([("a", "R", "b")], seeds=["a", "b"])
-    scores = {"a r b. ||| b. a.": 0.3, "a r b. ||| a. b.": 0.8, "a.": 0.1, "b.": 0.1}
-    assert nodes(ask(graph, scores, max_depth=1)) == ["ba", "a", "b"]
-
-
-def test_same_path_from_both_ends_with_one_score_keeps_the_better_start() -> None:
-    for seeds in (["a", "b"], ["b", "a"]):
-        graph = MemoryGraph([("a", "R", "b")], seeds=seeds)
-        result = ask(graph, {"a r b.": 0.3, "a.": 0.1, "b.": 0.1}, max_depth=1)
-        assert nodes(result) == ["".join(seeds), *seeds]
-
-
-def test_ties_break_by_key() -> None:
-    graph = MemoryGraph([("s", "R", x) for x in "cab"], seeds=["s"])
-    result = ask(graph, {"s r": 0.5, "s.": 0.1}, max_depth=1)
-    assert nodes(result) == ["sa", "sb", "sc", "s"]
-
-
-def test_order_of_rows_does_not_matter() -> None:
-    edges = [(f"n{i}", "RST"[i % 3], f"n{(i * 7 + 3) % 20}") for i in range(20)]
-    graph = MemoryGraph(edges, seeds=["n1", "n2", "n3"])
-
-    def shuffled(name: str) -> Any:
-        def rows(parameters: Mapping[str, Any]) -> Sequence[Row]:
-            found: list[Row] = list(graph.answers[name](parameters))  # type: ignore[operator]
-            random.Random(7).shuffle(found)
-            return found
-
-        return rows
-
-    plain = ask(graph, max_depth=3).to_dict()
-    answers = {**graph.answers, "retrieve/expand": shuffled("retrieve/expand")}
-    mixed = ask(graph, max_depth=3, database=RecordingDatabase(answers)).to_dict()
-    for result in (plain, mixed):
-        result["stats"].pop("millis")
-    assert json.dumps(mixed) == json.dumps(plain)
-
-
-def test_text_is_scored_once() -> None:
-    # Parallel relationships read alike.
-    edges = [("a", "R", "b", {"key": "1"}), ("a", "R", "b", {"key": "2"})]
-    result = ask(MemoryGraph(edges, seeds=["a"]), {"a.": 0.9}, max_depth=1)
-    assert nodes(result) == ["a", "ab", "ab"]
-    assert (result.stats.candidates, result.stats.texts_scored, result.stats.cache_hits) == (
-        3,
-        2,
-        1,
-    )
-
-
-# What is left out
-
-
-def test_low_confidence_is_left_out_and_counted() -> None:
-    graph = MemoryGraph([("a", "R", "b"), ("a", "R", "c")], seeds=["a"])
-    scores = {"a r b.": 0.6, "a r c.": 0.05, "a.": 0.5}
-    result = ask(graph, scores, max_depth=1, min_score=0.1)
-    assert nodes(result) == ["ab", "a"]
-    assert cuts(result) == {(1, "min_score"): 1}
-
-
-def test_no_threshold_applies_below_the_least_depth() -> None:
-    graph = MemoryGraph(CHAIN, seeds=["a"])
-    scores = {"a r b. b s c.": 0.01, "a r b. |||": 0.02, "a.": 0.03}
-    assert nodes(ask(graph, scores, max_depth=2, min_score=0.1, min_depth=2)) == ["a", "ab"]
-    assert nodes(ask(graph, scores, max_depth=2, min_score=0.1, min_depth=0)) == []
-
-
-def test_nothing_confident_is_not_in_graph() -> None:
-    result = ask(MemoryGraph(CHAIN, seeds=["a"]), {"a": 0.01}, min_score=0.1, min_depth=0)
-    assert (result.outcome, result.paths) == ("not_in_graph", ())
-
-
-@pytest.mark.parametrize(("min_depth", "guaranteed"), [(1, ["s1"]), (2, ["s1", "s2"])])
-def test_twice_the_local_keep_below_the_least_depth(min_depth: int, guaranteed: list[str]) -> None:
-    # Both children of s are weaker than all of t's; half of the beam of six is guaranteed.
-    edges = [("s", "R", "s1"), ("s", "Q", "s2"), *(("t", "R", f"t{i}") for i in range(6))]
-    graph = MemoryGraph(edges, seeds=["s", "t"])
-    scores = {"s r": 0.2, "s q": 0.1, "s.": 0.9, "t.": 0.8, "t r": 0.7}
-    trace: list[DepthTrace] = []
-    ask(graph, scores, trace=trace, max_depth=1, beam_width=6, local_keep=1, min_depth=min_depth)
-    kept = sorted(t.path.tail for t in trace[1].paths if not t.reason)
-    assert kept == [*guaranteed, *(f"t{i}" for i in range(6 - len(guaranteed)))]
-
-
-def test_too_many_texts_are_cut_and_counted() -> None:
-    edges = [("s", "R", f"x{i}") for i in range(5)]
-    similarity = {f"x{i}": i / 10 for i in range(5)}
-    graph = MemoryGraph(edges, seeds=["s"], similarity=similarity)
-    result = ask(graph, max_depth=1, rerank_limit=2)
-    assert cuts(result) == {(1, "rerank_limit"): 3}
-    assert result.stats.texts_scored == 3
-    assert {p.path.tail for p in result.paths} == {"s", "x4", "x3"}
-
-
-def test_too_many_extensions_of_a_path_are_cut_and_counted() -> None:
-    graph = MemoryGraph([("s", "R", f"x{i}") for i in range(5)], seeds=["s"])
-    assert cuts(ask(graph, max_depth=1, expand_per_path=2)) == {(1, "expand_per_path"): 3}
-
-
-def test_beam_is_cut_and_counted() -> None:
-    graph = MemoryGraph([("s", "R", f"x{i}") for i in range(5)], seeds=["s"])
-    result = ask(graph, max_depth=1, beam_width=2)
-    assert cuts(result) == {(1, "beam_width"): 3}
-    assert len(result.paths) == 5  # of six that were scored, top_k are shown
 
 
 # Time
