@@ -133,7 +133,7 @@ def test_time_limit_gives_the_best_so_far() -> None:
     graph = MemoryGraph(CHAIN, seeds=["a"])
     changes = {"clock": lambda: float(next(ticks))}
     database = RecordingDatabase(graph.answers)
-    result = ask(graph, RAW, database=database, changes=changes, time_limit_s=1)
+    result = ask(graph, database=database, changes=changes, time_limit_s=1)
     assert (result.outcome, nodes(result)) == ("partial", ["a"])
     assert database.names == ["retrieve/seeds", "retrieve/hydrate", "retrieve/provenance"]
 
