@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 
 import pytest
 
+from pathrag_gds import PathRAG
 from pathrag_gds.config import Connection
+from pathrag_gds.demo import (
+    CHUNK_FILES,
+    DEFAULT_QUESTION,
+    NODE_FILES,
+    RELATIONSHIP_FILES,
+    questions,
+)
+from pathrag_gds.errors import QueryTimeout, ServerUnavailable
 from pathrag_gds.graph.database import Database, probe_gds
+from pathrag_gds.ingest import embed, load_files
+from pathrag_gds.migrate import up
+from pathrag_gds.models.encoder import load_encoder
 from pathrag_gds.server.artifacts import LANES
 from tests.compose import official_image
 from tests.statements import statement
@@ -38,6 +51,19 @@ def _has_ryuk() -> bool:
     return True
 
 
+def _wait_for_plugin(connection: Connection) -> None:
+    """Wait until the plugin answers: the container's own strategy knows of the server only."""
+    deadline = time.monotonic() + 120
+    while True:
+        try:
+            probe_gds(connection, timeout_s=10.0)
+            return
+        except (ServerUnavailable, QueryTimeout):
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)
+
+
 @pytest.fixture(scope="module")
 def container() -> Iterator[Connection]:
     import docker.errors
@@ -54,7 +80,9 @@ def container() -> Iterator[Connection]:
     made.with_env("NEO4J_dbms_security_procedures_unrestricted", "gds.*")
     made.with_env("NEO4J_server_memory_heap_max__size", "1g")
     with made:
-        yield Connection(made.get_connection_url(), "neo4j", PASSWORD)
+        connection = Connection(made.get_connection_url(), "neo4j", PASSWORD)
+        _wait_for_plugin(connection)
+        yield connection
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +92,7 @@ def database(container: Connection) -> Iterator[Database]:
 
 
 def test_plugin_answers_over_our_seam(container: Connection, database: Database) -> None:
-    assert probe_gds(container) == database.capabilities.gds_version
+    assert probe_gds(container, timeout_s=30.0) == database.capabilities.gds_version
     assert database.capabilities.edition == "community"
     if official_image() == IMAGE or IMAGE.endswith(":lts"):
         assert database.capabilities.version == LANES["lts"].neo4j
@@ -75,3 +103,16 @@ def test_settings_of_the_environment_arrive(database: Database) -> None:
         statement("SHOW SETTINGS 'dbms.security.procedures.unrestricted' YIELD value", "read")
     )
     assert rows == [{"value": "gds.*"}]
+
+
+def test_schema_load_and_answer(database: Database) -> None:
+    assert up(database).applied
+    report = load_files(database, [*NODE_FILES, *RELATIONSHIP_FILES, *CHUNK_FILES])
+    assert (report.nodes, report.relationships, report.rejected) == (104, 165, 0)
+    assert embed(database, load_encoder(None)).entities == report.nodes
+
+    result = PathRAG(database).search(DEFAULT_QUESTION)
+
+    (gold,) = (q.id for q in questions() if q.question == DEFAULT_QUESTION)
+    assert len(result.paths) == 5
+    assert any(gold in path.path.nodes for path in result.paths)
