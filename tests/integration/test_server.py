@@ -12,6 +12,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -33,6 +34,7 @@ from pathrag_gds.server import (
     stop,
 )
 from pathrag_gds.server.artifacts import LANES, locked
+from pathrag_gds.server.jvm import started_at
 from tests.statements import statement
 
 BATCH = 500
@@ -67,6 +69,7 @@ def new_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callab
         stop(home, timeout_s=10)
 
 
+@pytest.mark.timeout(1200)
 def test_life_crash_and_copy(new_home: Callable[[str], Path], tmp_path: Path) -> None:
     home = new_home("home")
 
@@ -104,24 +107,22 @@ def test_life_crash_and_copy(new_home: Callable[[str], Path], tmp_path: Path) ->
     assert before["batches"] in (committed, committed + 1), "the last one may lack its answer"
     assert before["last"] == before["batches"] - 1
 
-    # Copied into a home with an odd name.
+    # A broken dump is refused and changes nothing; what is dumped then has every node.
     assert stop(home) is True
     file = dump(tmp_path / "graph.dump", home)
     broken = tmp_path / "broken.dump"
     broken.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
     with pytest.raises(EmbeddedServerError, match=r"Loading .*broken\.dump failed"):
         restore(broken, home, overwrite=True)
+    dump(file, home, overwrite=True)
     other = new_home("hö 東 #1 \\ 'x' $HOME 100%")
     restore(file, other)
+    with pytest.raises(EmbeddedServerError, match="already has a database"):
+        restore(file, other)
+    restore(file, other, overwrite=True)
     copied = start(other, probe=probe_gds)
     assert sizes(copied) == before
     assert copied.password != password
-    stop(other)
-
-    # The store that a broken dump was refused for is as it was: its dump has the same nodes.
-    again = dump(tmp_path / "again.dump", home)
-    restore(again, other, overwrite=True)
-    assert sizes(start(other, probe=probe_gds)) == before
 
 
 def test_current_lane(new_home: Callable[[str], Path]) -> None:
@@ -201,6 +202,9 @@ def kill_during_load(home: Path, connection: Connection) -> int:
     assert enough.wait(60)
     os.kill(pid, signal.SIGKILL)
     loader.join()
+    # Its connections break some moments before the system has cleared it away.
+    while started_at(pid):
+        time.sleep(0.05)
     return confirmed
 
 
