@@ -210,9 +210,12 @@ def _corrections(
         message = f"{file.name}: checksum {recorded.checksum} becomes {file.checksum}."
         return [(Change(entry.version, "correct", message), entry)]
     used = values_of(file, found.values)
-    if entry.state == "applied" and found.differences and used != dict(recorded.placeholders):
-        message = f"{file.name}: placeholders {dict(recorded.placeholders)} become {used}."
-        return [(Change(entry.version, "correct", message), entry)]
+    for name in sorted(found.given & set(used)):
+        before = recorded.placeholders.get(name)
+        if entry.state == "applied" and before != used[name]:
+            was = f"{before} becomes" if before else "is now recorded as"
+            message = f"{file.name}: {name} {was} {used[name]}."
+            return [(Change(entry.version, "correct", message), entry)]
     if entry.state == "retyped":
         raise MigrationError(
             f"{file.path} was {'repeatable' if recorded.repeatable else 'versioned'} when it was "

@@ -31,6 +31,7 @@ class Situation:
 
     Attributes:
         values: Of every placeholder, by name.
+        given: Names of the placeholders whose value was given.
         differences: A sentence for each given value that is not the recorded one.
     """
 
@@ -38,6 +39,7 @@ class Situation:
     chain: Chain
     entries: tuple[Entry, ...]
     values: Mapping[str, str]
+    given: frozenset[str]
     differences: tuple[str, ...]
 
     def wanted(self) -> tuple[Definition, ...]:
@@ -65,4 +67,11 @@ def read_situation(
     local = read_folders(folders(folder, packaged))
     recorded = chain.read_chain(db)
     values, differences = resolve_placeholders(local, recorded, placeholders)
-    return Situation(local, recorded, plan.compare(local.migrations, recorded), values, differences)
+    return Situation(
+        folder=local,
+        chain=recorded,
+        entries=plan.compare(local.migrations, recorded),
+        values=values,
+        given=frozenset(placeholders or ()),
+        differences=differences,
+    )

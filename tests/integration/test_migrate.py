@@ -518,6 +518,28 @@ def test_index_remade_with_other_dimensions_later(database: Database) -> None:
     assert up(database).applied == ()
 
 
+def test_repair_records_the_placeholders_that_are_given(database: Database) -> None:
+    # neo4j-migrations records no placeholders: without them the default would be taken for true.
+    up(database, placeholders={"vector_dimensions": 8})
+    database.run(statement("MATCH (m:__Neo4jMigration) REMOVE m.placeholders"))
+    with pytest.raises(DimensionMismatch, match="8, the migration asks for 384"):
+        up(database)
+    given = {"vector_dimensions": 8}
+    changes = repair(database, placeholders=given).changes
+    assert [(c.version, c.message) for c in changes] == [
+        (
+            "002",
+            "V002__create_entity_vector_index.cypher: vector_dimensions is now recorded as 8.",
+        ),
+        (
+            "003",
+            "V003__create_chunk_vector_index.cypher: vector_dimensions is now recorded as 8.",
+        ),
+    ]
+    assert repair(database, placeholders=given).changes == ()
+    assert status(database).is_current
+
+
 def test_later_file_may_replace_an_index(database: Database, files: Files) -> None:
     vectors = (
         "CREATE VECTOR INDEX film IF NOT EXISTS FOR (f:Film) ON (f.v) "
