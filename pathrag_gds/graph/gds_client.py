@@ -97,4 +97,4 @@ class GdsClient:
 
     def drop(self, name: str) -> bool:
         """Drop a graph from the catalog; say whether it was there."""
-        return self._gds.graph.drop(name, fail_if_missing=False) is not None
+        return bool(self._gds.graph.drop(name, fail_if_missing=False))
