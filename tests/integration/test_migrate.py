@@ -133,12 +133,11 @@ def test_packaged_migrations_make_the_schema(database: Database) -> None:
     assert database.run(LOCKS) == []
 
 
-def test_records_have_the_form_of_neo4j_migrations(database: Database) -> None:
-    up(database)
-    rows = database.run(RECORDS)
+def test_records_have_the_form_of_neo4j_migrations(migrated: Database) -> None:
+    rows = migrated.run(RECORDS)
     start_node = next(row for row in rows if row["record"]["version"] == "BASELINE")
     assert start_node == {"previous": None, "record": {"version": "BASELINE"}, "step": None}
-    assert versions(database) == list(ALL)
+    assert versions(migrated) == list(ALL)
     second = next(row for row in rows if row["record"]["version"] == "002")
     assert second["record"] == {
         "version": "002",
@@ -152,24 +151,102 @@ def test_records_have_the_form_of_neo4j_migrations(database: Database) -> None:
     assert sorted(second["step"]) == ["at", "by", "connectedAs", "in"]
     assert second["step"]["at"].endswith("+00:00")
     assert second["step"]["in"].startswith("PT")
-    assert second["step"]["connectedAs"] == database.connection.username
-    names = index_names(database)
+    assert second["step"]["connectedAs"] == migrated.connection.username
+    names = index_names(migrated)
     assert "unique_version___Neo4jMigration" in names
     assert "repeated_at__Neo4jMigration" in names
     assert "__Neo4jMigrationsLock__has_unique_id" in names
     assert "__Neo4jMigrationsLock__has_unique_name" in names
 
 
-def test_second_run_applies_nothing(database: Database) -> None:
-    up(database)
-    before = database.run(RECORDS)
-    again = up(database)
+def test_second_run_applies_nothing(migrated: Database) -> None:
+    before = migrated.run(RECORDS)
+    again = up(migrated)
     assert again.applied == ()
     assert [step.action for step in again.steps] == ["callback"]
-    assert database.run(RECORDS) == before
-    found = status(database)
+    assert migrated.run(RECORDS) == before
+    found = status(migrated)
     assert (found.outcome, found.is_current, found.findings) == ("VALID", True, ())
-    assert validate(database).is_valid
+    assert validate(migrated).is_valid
+
+
+def test_dropped_index_and_constraint_are_restored(migrated: Database) -> None:
+    migrated.run(statement("DROP INDEX chunk_text", "schema"))
+    migrated.run(statement("DROP CONSTRAINT entity_id_unique", "schema"))
+    assert [(f.name, f.problem) for f in status(migrated).findings] == [
+        ("entity_id_unique", "missing"),
+        ("chunk_text", "missing"),
+    ]
+    planned = up(migrated, dry_run=True)
+    assert [(s.source, s.action) for s in planned.steps[:2]] == [
+        ("entity_id_unique", "restore"),
+        ("chunk_text", "restore"),
+    ]
+    result = up(migrated)
+    assert [s.source for s in result.steps if s.action == "restore"] == [
+        "entity_id_unique",
+        "chunk_text",
+    ]
+    assert status(migrated).is_current
+
+
+def test_projection_makes_one_repeatable_graph_per_tenant(migrated: Database) -> None:
+    tenants = ("default", "it's `odd`")
+    for order in (1, -1):
+        migrated.run(statement("MATCH (n:__Entity__) DETACH DELETE n"))
+        migrated.run(
+            statement(
+                "UNWIND $ids AS id UNWIND $tenants AS tenant "
+                "CREATE (:__Entity__ {tenant: tenant, id: id})"
+            ),
+            ids=["a", "b", "c", "lonely"][::order],
+            tenants=tenants[::order],
+        )
+        migrated.run(
+            statement(
+                "UNWIND [['a', 'b'], ['c', 'b']] AS pair MATCH (s:__Entity__ {id: pair[0]}), "
+                "(t:__Entity__ {id: pair[1], tenant: s.tenant}) "
+                "CREATE (s)-[:`saw ``it```]->(t) CREATE (s)-[:SIMILAR]->(t) "
+                "CREATE (:__Entity__ {id: 'no tenant ' + pair[0] + s.tenant})-[:X]->(s)"
+            )
+        )
+        assert up(migrated).warnings == ()
+        graphs = migrated.run(
+            statement(
+                "CALL gds.graph.list() YIELD graphName, nodeCount, relationshipCount "
+                "RETURN graphName AS name, nodeCount AS nodes, relationshipCount AS relationships "
+                "ORDER BY name",
+                "read",
+            )
+        )
+        assert graphs == [
+            {"name": f"pathrag_{tenant}", "nodes": 4, "relationships": 4} for tenant in tenants
+        ]
+        # Numbers of nodes follow the ids, whatever the order of creation.
+        walk = migrated.run(
+            statement(
+                "CALL gds.degree.stream('pathrag_default', {concurrency: 1}) "
+                "YIELD nodeId, score RETURN gds.util.asNode(nodeId).id AS id, score",
+                "read",
+            )
+        )
+        assert walk == [
+            {"id": "a", "score": 1.0},
+            {"id": "b", "score": 2.0},
+            {"id": "c", "score": 1.0},
+            {"id": "lonely", "score": 0.0},
+        ]
+
+
+def test_clean_forgets_the_records_only(migrated: Database) -> None:
+    migrated.run(statement("CREATE (:__Entity__ {tenant: 'default', id: 'a'})"))
+    before = index_names(migrated)
+    assert clean(migrated, dry_run=True).records == 6
+    assert clean(migrated).records == 6
+    assert versions(migrated) == []
+    assert (count(migrated, "__Entity__"), count(migrated, "__Neo4jMigration")) == (1, 0)
+    assert index_names(migrated) == before
+    assert up(migrated).applied == ALL
 
 
 def test_status_and_dry_run_change_nothing(database: Database) -> None:
@@ -558,27 +635,6 @@ def test_later_file_may_replace_an_index(database: Database, files: Files) -> No
     assert status(database, folder=files.folder, packaged=False).is_current
 
 
-def test_dropped_index_and_constraint_are_restored(database: Database) -> None:
-    up(database)
-    database.run(statement("DROP INDEX chunk_text", "schema"))
-    database.run(statement("DROP CONSTRAINT entity_id_unique", "schema"))
-    assert [(f.name, f.problem) for f in status(database).findings] == [
-        ("entity_id_unique", "missing"),
-        ("chunk_text", "missing"),
-    ]
-    planned = up(database, dry_run=True)
-    assert [(s.source, s.action) for s in planned.steps[:2]] == [
-        ("entity_id_unique", "restore"),
-        ("chunk_text", "restore"),
-    ]
-    result = up(database)
-    assert [s.source for s in result.steps if s.action == "restore"] == [
-        "entity_id_unique",
-        "chunk_text",
-    ]
-    assert status(database).is_current
-
-
 def test_community_refuses_what_needs_enterprise(database: Database, files: Files) -> None:
     assert database.capabilities.edition == "community"
     files.write("V1__title", "CREATE INDEX film_title IF NOT EXISTS FOR (f:Film) ON (f.title);\n")
@@ -731,18 +787,6 @@ def test_baseline_adopts_a_database_made_by_hand(database: Database) -> None:
     assert status(database).is_current
 
 
-def test_clean_forgets_the_records_only(database: Database) -> None:
-    up(database)
-    database.run(statement("CREATE (:__Entity__ {tenant: 'default', id: 'a'})"))
-    before = index_names(database)
-    assert clean(database, dry_run=True).records == 6
-    assert clean(database).records == 6
-    assert versions(database) == []
-    assert (count(database, "__Entity__"), count(database, "__Neo4jMigration")) == (1, 0)
-    assert index_names(database) == before
-    assert up(database).applied == ALL
-
-
 def test_own_folder_stands_beside_the_packaged_one(database: Database, files: Files) -> None:
     files.write("V100__film", "CREATE (:Film);\n")
     files.write("beforeMigrate__note", "MERGE (n:Note) SET n.before = true;\n")
@@ -766,52 +810,3 @@ def test_failing_callback_is_an_error_after_the_record(database: Database, files
         files.up(database)
     assert versions(database) == ["1"]
     assert database.run(LOCKS) == []
-
-
-def test_projection_makes_one_repeatable_graph_per_tenant(database: Database) -> None:
-    tenants = ("default", "it's `odd`")
-    up(database)
-    for order in (1, -1):
-        database.run(statement("MATCH (n:__Entity__) DETACH DELETE n"))
-        database.run(
-            statement(
-                "UNWIND $ids AS id UNWIND $tenants AS tenant "
-                "CREATE (:__Entity__ {tenant: tenant, id: id})"
-            ),
-            ids=["a", "b", "c", "lonely"][::order],
-            tenants=tenants[::order],
-        )
-        database.run(
-            statement(
-                "UNWIND [['a', 'b'], ['c', 'b']] AS pair MATCH (s:__Entity__ {id: pair[0]}), "
-                "(t:__Entity__ {id: pair[1], tenant: s.tenant}) "
-                "CREATE (s)-[:`saw ``it```]->(t) CREATE (s)-[:SIMILAR]->(t) "
-                "CREATE (:__Entity__ {id: 'no tenant ' + pair[0] + s.tenant})-[:X]->(s)"
-            )
-        )
-        assert up(database).warnings == ()
-        graphs = database.run(
-            statement(
-                "CALL gds.graph.list() YIELD graphName, nodeCount, relationshipCount "
-                "RETURN graphName AS name, nodeCount AS nodes, relationshipCount AS relationships "
-                "ORDER BY name",
-                "read",
-            )
-        )
-        assert graphs == [
-            {"name": f"pathrag_{tenant}", "nodes": 4, "relationships": 4} for tenant in tenants
-        ]
-        # Numbers of nodes follow the ids, whatever the order of creation.
-        walk = database.run(
-            statement(
-                "CALL gds.degree.stream('pathrag_default', {concurrency: 1}) "
-                "YIELD nodeId, score RETURN gds.util.asNode(nodeId).id AS id, score",
-                "read",
-            )
-        )
-        assert walk == [
-            {"id": "a", "score": 1.0},
-            {"id": "b", "score": 2.0},
-            {"id": "c", "score": 1.0},
-            {"id": "lonely", "score": 0.0},
-        ]
