@@ -63,7 +63,7 @@ def test_interrupt_ends_the_statement(connection: Database, mode: str) -> None:
         try:
             _until_running(connection, 1)
             process.send_signal(signal.SIGINT)
-            output, errors = process.communicate(timeout=60)
+            output, errors = process.communicate(timeout=120)
         finally:
             process.kill()
     assert (process.returncode, errors) == (0, "")
@@ -72,7 +72,7 @@ def test_interrupt_ends_the_statement(connection: Database, mode: str) -> None:
 
 
 def _until_running(db: Database, number: int) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while db.run(RUNNING) != [{"n": number}]:
         assert time.monotonic() < deadline, f"there are not {number} endless statements"
         time.sleep(0.1)

@@ -464,7 +464,7 @@ def test_sigterm_releases_the_lock(database: Database, files: Files) -> None:
         _until(lambda: count(database, "Slow") == 1)
         assert database.run(LOCKS) == [{"name": "John Doe"}]
         runner.send_signal(signal.SIGTERM)
-        _, errors = runner.communicate(timeout=60)
+        _, errors = runner.communicate(timeout=120)
     assert runner.returncode == 128 + signal.SIGTERM, errors
     assert "Traceback" not in errors
     assert database.run(LOCKS) == []
@@ -478,7 +478,7 @@ def test_sigterm_releases_the_lock(database: Database, files: Files) -> None:
 
 
 def _until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.1)
