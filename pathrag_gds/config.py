@@ -93,8 +93,9 @@ def read_settings(
 ) -> Settings:
     """Merge flags, environment and ``pathrag.toml`` of the folder, in that order of precedence.
 
-    A user name, password or database is only taken from the source that gave the URI or from one
-    of higher precedence, so a password for one server never goes to another.
+    A user name, password or database beside a URI belongs to that URI, so a password for one
+    server never goes to another. One without a URI beside it belongs to whichever is named:
+    ``--uri`` with ``NEO4J_PASSWORD`` works.
 
     Args:
         flags: Values by field name; None or empty means not given.
@@ -115,16 +116,14 @@ def read_settings(
         (str(file), _read_file(file)),
     ]
     merged: dict[str, str] = {}
-    uri_found = False
     for source, values in levels:
+        if "uri" in values and "uri" not in merged:
+            merged["source"] = {"flag": "--uri", "environment": "NEO4J_URI"}.get(source, source)
+        elsewhere = values.get("uri", merged.get("uri")) != merged.get("uri", values.get("uri"))
         for key, value in values.items():
             credential = key in ("username", "password", "database")
-            if key in merged or (credential and uri_found):
-                continue
-            merged[key] = value
-        if "uri" in values and not uri_found:
-            uri_found = True
-            merged["source"] = {"flag": "--uri", "environment": "NEO4J_URI"}.get(source, source)
+            if key not in merged and not (credential and elsewhere):
+                merged[key] = value
     return Settings(**merged)
 
 

@@ -81,12 +81,22 @@ def test_empty_is_not_given(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("flags", "environment", "expected"),
     [
-        ({"uri": "bolt://flag"}, {"NEO4J_PASSWORD": "env"}, ("bolt://flag", "", "", "")),
+        ({"uri": "bolt://flag"}, {"NEO4J_PASSWORD": "env"}, ("bolt://flag", "", "env", "")),
+        (
+            {"uri": "bolt://flag"},
+            {"NEO4J_URI": "bolt://env", "NEO4J_PASSWORD": "env"},
+            ("bolt://flag", "", "", ""),
+        ),
+        (
+            {"uri": "bolt://file:7687"},
+            {},
+            ("bolt://file:7687", "file-user", "file-password", "file-database"),
+        ),
         ({"uri": "bolt://flag"}, {}, ("bolt://flag", "", "", "")),
         (
             {"uri": "bolt://flag", "password": "flag"},
             {"NEO4J_USERNAME": "env"},
-            ("bolt://flag", "", "flag", ""),
+            ("bolt://flag", "env", "flag", ""),
         ),
         ({}, {"NEO4J_URI": "bolt://env"}, ("bolt://env", "", "", "")),
         (
@@ -101,7 +111,7 @@ def test_empty_is_not_given(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_password_never_goes_to_the_server_of_a_lower_source(
+def test_a_password_never_goes_to_another_server_than_the_one_beside_it(
     tmp_path: Path,
     flags: dict[str, str | None],
     environment: dict[str, str],
