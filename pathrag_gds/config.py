@@ -163,12 +163,13 @@ class SearchConfig:
         top_k: Paths in the result, at least 1.
         seed_k: Nodes that paths may start from, at least 1.
         max_depth: Hops at most, 0 to 10; 0 ranks the seeds alone.
-        min_depth: Below it a parent keeps twice ``local_keep`` children and no threshold applies.
+        min_depth: Below it each parent is guaranteed twice ``local_keep`` children.
         beam_width: Paths kept from one depth to the next, at least 1.
         expand_per_path: Extensions of one path that are considered, at least 1.
         cap_per_relation: Relationships read per node, type and direction, at least 1.
         local_keep: Children that each parent is guaranteed while half the beam lasts.
-        rerank_limit: Texts scored per depth at most, taken by cosine of the new node; 0 for all.
+        rerank_limit: Texts scored per depth at most; 0 for all. Parents take turns, each with its
+            most similar node.
         text_budget: Tokens of a path's text at most; 0 for what the reranker can read.
         min_score: Paths whose confidence is below are left out of the result.
         revisit: ``node``: no node twice in a path; ``edge``: no relationship twice; ``topic``:

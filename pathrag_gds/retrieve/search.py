@@ -415,11 +415,7 @@ class _State:
 
     def _results(self) -> list[Candidate]:
         config = self.config
-        passing = [
-            c
-            for c in self.best.values()
-            if c.answer >= config.min_score or c.path.depth < config.min_depth
-        ]
+        passing = [c for c in self.best.values() if c.answer >= config.min_score]
         self._note(self.depth, "min_score", len(self.best) - len(passing))
         return sorted(passing, key=_result_order)[: config.top_k]
 

@@ -116,15 +116,16 @@ def test_low_confidence_is_left_out_and_counted() -> None:
     assert cuts(result) == {(1, "min_score"): 1}
 
 
-def test_no_threshold_applies_below_the_least_depth() -> None:
+def test_the_threshold_applies_at_every_depth() -> None:
     graph = MemoryGraph(CHAIN, seeds=["a"])
-    scores = {"a r b. b s c.": 0.01, "a r b. |||": 0.02, "a.": 0.03}
-    assert nodes(ask(graph, scores, max_depth=2, min_score=0.1, min_depth=2)) == ["a", "ab"]
-    assert nodes(ask(graph, scores, max_depth=2, min_score=0.1, min_depth=0)) == []
+    scores = {"a r b. b s c.": 0.01, "a r b. |||": 0.1, "a.": 0.03}
+    for min_depth in (0, 2):
+        result = ask(graph, scores, max_depth=2, min_score=0.1, min_depth=min_depth)
+        assert nodes(result) == ["ab"]
 
 
 def test_nothing_confident_is_not_in_graph() -> None:
-    result = ask(MemoryGraph(CHAIN, seeds=["a"]), {"a": 0.01}, min_score=0.1, min_depth=0)
+    result = ask(MemoryGraph(CHAIN, seeds=["a"]), {"a": 0.01}, min_score=0.1)
     assert (result.outcome, result.paths) == ("not_in_graph", ())
 
 
