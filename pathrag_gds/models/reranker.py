@@ -181,10 +181,13 @@ class CrossEncoderReranker:
         """Give the short hex that names these scores; reads all weights once."""
         from pathrag_gds.models.sentence_transformer import tokenizer_bytes, weight_bytes
 
+        model = self._model
+        # Renamed in version 6; the old name warns there.
+        longest = model.max_seq_length if hasattr(model, "max_seq_length") else model.max_length
         return fingerprint_of(
-            *weight_bytes(self._model),
-            tokenizer_bytes(self._model.tokenizer),
-            f"sigmoid,{self._outputs},{self._model.max_length}".encode(),
+            *weight_bytes(model),
+            tokenizer_bytes(model.tokenizer),
+            f"sigmoid,{self._outputs},{longest}".encode(),
         )
 
     def score(self, question: str, texts: Sequence[str]) -> list[PathScore]:
