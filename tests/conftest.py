@@ -68,17 +68,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "integration" in Path(item.path).parts and not item.get_closest_marker("container"):
             item.add_marker("integration")
-    # Servers are started once each, and the demo graph is loaded once on each.
+    # What is quick comes first; a server is started once, and the demo graph loaded once on it.
     items.sort(key=_order)
 
 
-def _order(item: pytest.Item) -> tuple[int, str, bool]:
+def _order(item: pytest.Item) -> tuple[int, int, bool]:
     callspec = getattr(item, "callspec", None)
-    lane = callspec.params.get("lane", "") if callspec else ""
-    rank = (
-        ("", "lts", "current", GIVEN).index(lane) if item.get_closest_marker("integration") else 0
-    )
-    return rank, lane, "demo" in getattr(item, "fixturenames", ())
+    lane = ("", "lts", "current", GIVEN).index(callspec.params.get("lane", "") if callspec else "")
+    slow = ("torch", "integration", "container", "packaging")
+    kind = max((1 + i for i, name in enumerate(slow) if item.get_closest_marker(name)), default=0)
+    return kind, lane, "demo" in getattr(item, "fixturenames", ())
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
