@@ -1,0 +1,279 @@
+"""The command line against a real server: fill the graph, ask it, look at it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cli import cli
+from pathrag_gds.config import Connection
+from pathrag_gds.demo import CHUNK_FILES, DEFAULT_QUESTION, DOCUMENT, NODE_FILES, RELATIONSHIP_FILES
+from pathrag_gds.graph.database import Database
+from tests.statements import statement
+
+ROOT = Path(__file__).parents[2]
+FILES = [str(path) for path in (*NODE_FILES, *RELATIONSHIP_FILES, *CHUNK_FILES)]
+QUICK = ("--max-depth", "2", "--beam-width", "8", "--seed-k", "8")
+MILK = "Where did the milk spilling incident take place?"
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def pathrag(server: Connection, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Run a command against the server under test, in an empty folder."""
+    (tmp_path / "pathrag.toml").write_text(f"password = {json.dumps(server.password)}\n")
+    monkeypatch.chdir(tmp_path)
+    for name in ("COLUMNS", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    where = ["--uri", server.uri, "--username", server.username]
+    if server.database:
+        where += ["--database", server.database]
+
+    def run(*arguments: str, code: int = 0) -> Result:
+        outcome = CliRunner().invoke(cli, [*arguments, *where])
+        assert outcome.exit_code == code, outcome.stderr
+        return outcome
+
+    return run
+
+
+def counted(db: Database, tenant: str) -> int:
+    query = statement("MATCH (n {tenant: $tenant}) RETURN count(n) AS count", mode="read")
+    return int(db.run(query, tenant=tenant)[0]["count"])
+
+
+def foreign(db: Database, tenant: str) -> None:
+    db.run(statement("CREATE (:__Entity__ {tenant: $tenant, id: 'bob'})"), tenant=tenant)
+
+
+def test_load_embed_and_ask(migrated: Database, pathrag: Run) -> None:
+    loaded = json.loads(pathrag("load", *FILES, "--json").stdout)
+    assert (loaded["nodes"], loaded["relationships"], loaded["chunks"]) == (104, 165, 32)
+
+    embedded = json.loads(pathrag("embed", "--json").stdout)
+    assert (embedded["entities"], embedded["chunks"], embedded["unchanged"]) == (104, 32, 0)
+
+    outcome = pathrag("query", MILK, *QUICK, "--json")
+    told = json.loads(outcome.stdout)
+    assert outcome.stderr == ""
+    assert told["outcome"] == "answered"
+    assert "kitchen" in {node["id"] for path in told["paths"] for node in path["nodes"]}
+    assert told["stats"]["round_trips"] == told["stats"]["depth"] + 3
+    assert told["config"]["beam_width"] == 8
+
+    again = pathrag("embed").stdout
+    assert again.startswith("0 entities and 0 chunks in ")
+    assert "136 unchanged" in again
+
+
+def test_a_bad_row_is_named_and_nothing_is_embedded(
+    migrated: Database, pathrag: Run, tmp_path: Path
+) -> None:
+    file = tmp_path / "nodes.csv"
+    file.write_text("id:ID,name,age:int\na,Ann,4\nb,Ben,four\n")
+    outcome = pathrag("load", str(file), code=6)
+    assert outcome.stdout == ""
+    assert outcome.stderr.startswith(f"Error: {file}:3, column 'age:int': 'four' is not")
+    assert counted(migrated, "default") == 0
+
+
+def test_skipped_rows_end_with_the_code_of_partial_work(
+    migrated: Database, pathrag: Run, tmp_path: Path
+) -> None:
+    file = tmp_path / "nodes.csv"
+    file.write_text("id:ID,name,age:int\na,Ann,4\nb,Ben,four\n")
+    outcome = pathrag("load", str(file), "--on-error", "skip", "--json", code=8)
+    assert json.loads(outcome.stdout)["nodes"] == 1
+    assert "1 rows were loaded, 1 were not" in outcome.stderr
+
+
+def test_piped_output_has_no_colour_and_fits_80_columns(demo: Database, pathrag: Run) -> None:
+    out = pathrag("query", MILK, *QUICK).stdout
+    assert "\x1b" not in out
+    lines = out.splitlines()
+    assert lines[0].startswith("Answer  ")
+    assert [line[0] for line in lines if line[:1].isdigit()] == ["1", "2", "3", "4", "5"]
+    assert max(map(len, lines)) <= 80
+    assert sum(DOCUMENT in line for line in lines) == 5
+    assert lines[-1].startswith("depth 2, 5 round trips, ")
+
+
+def test_explain_tells_seeds_and_every_depth(demo: Database, pathrag: Run) -> None:
+    told = json.loads(pathrag("explain", MILK, *QUICK, "--json").stdout)
+    assert len(told["seeds"]) == 8
+    assert [depth["depth"] for depth in told["depths"]] == [0, 1, 2]
+    assert sum(cut["count"] for cut in told["cut"]) > 0
+    out = pathrag("explain", MILK, *QUICK).stdout
+    assert out.count("\nDepth ") == 3
+    assert "cut by --beam-width" in out
+    assert "Seeds: entities that its words and meaning lead to (5 of 8)" in out
+
+
+def test_filters_and_tenants_bind(demo: Database, pathrag: Run) -> None:
+    wanted = ("--relationship-filter", '{"role": "spilled"}')
+    told = json.loads(pathrag("query", MILK, *QUICK, *wanted, "--json").stdout)
+    hops = [hop for path in told["paths"] for hop in path["hops"]]
+    assert {hop["properties"]["role"] for hop in hops} <= {"spilled"}
+    outcome = pathrag("query", MILK, *QUICK, "--tenant", "nobody", "--json")
+    assert json.loads(outcome.stdout)["paths"] == []
+    assert "Tenant 'nobody' has no entities" in outcome.stderr
+
+
+def test_schema_shows_the_types_of_the_story(demo: Database, pathrag: Run) -> None:
+    told = json.loads(pathrag("schema", "show", "--json").stdout)
+    assert {t["name"]: t["count"] for t in told["relation_types"]}["takes_place"] == 23
+    assert json.loads(pathrag("schema", "refresh", "--json").stdout) == told
+    assert "takes_place" in pathrag("schema", "show").stdout
+
+
+def test_doctor_is_content_with_the_demo(demo: Database, pathrag: Run) -> None:
+    outcome = pathrag("doctor", "--json")
+    told = json.loads(outcome.stdout)
+    assert told["healthy"] is True
+    assert [(c["name"], c["state"]) for c in told["checks"]] == [
+        ("neo4j", "ok"),
+        ("gds", "ok"),
+        ("migrations", "ok"),
+        ("model", "ok"),
+        ("index chunk_text", "ok"),
+        ("index entity_name_key", "ok"),
+        ("index entity_text", "ok"),
+        ("vectors of entities", "ok"),
+        ("vectors of chunks", "ok"),
+        ("tenant default", "ok"),
+    ]
+    vectors = next(c for c in told["checks"] if c["name"] == "vectors of entities")
+    assert vectors["found"].startswith("entity_embedding ONLINE, dimension 384, all-MiniLM-L6-v2 ")
+
+
+def test_doctor_says_what_an_empty_database_needs(database: Database, pathrag: Run) -> None:
+    told = json.loads(pathrag("doctor", "--json", code=1).stdout)
+    todo = {c["name"]: c["todo"] for c in told["checks"] if c["state"] != "ok"}
+    assert todo["migrations"] == "Run: pathrag migrate up"
+    assert todo["index entity_text"] == "Run: pathrag migrate up"
+    assert todo["vectors of entities"] == "Run: pathrag embed"
+    assert todo["tenants"] == "Run: pathrag demo, or pathrag load FILES"
+
+
+def test_doctor_sees_what_is_not_embedded_and_a_lost_index(
+    migrated: Database, pathrag: Run
+) -> None:
+    foreign(migrated, "mine")
+    migrated.run(statement("DROP INDEX entity_text", mode="schema"))
+    told = json.loads(pathrag("doctor", "--json", code=1).stdout)
+    todo = {c["name"]: (c["state"], c["todo"]) for c in told["checks"] if c["state"] != "ok"}
+    assert todo["tenant mine"] == ("todo", "Run: pathrag embed --tenant mine")
+    assert todo["index entity_text"] == ("failed", "Run: pathrag migrate up")
+    pathrag("migrate", "up")
+    told = json.loads(pathrag("doctor", "--json", code=1).stdout)
+    assert "index entity_text" not in {c["name"] for c in told["checks"] if c["state"] != "ok"}
+
+
+def test_migrate_from_nothing(database: Database, pathrag: Run) -> None:
+    before = json.loads(pathrag("migrate", "status", "--json").stdout)
+    assert before["version"] == ""
+    assert {m["state"] for m in before["migrations"]} == {"pending"}
+    pathrag("migrate", "validate", code=1)
+
+    plan = json.loads(pathrag("migrate", "up", "--dry-run", "--json").stdout)
+    assert plan["dry_run"] is True
+    assert json.loads(pathrag("migrate", "status", "--json").stdout) == before
+
+    done = pathrag("migrate", "up")
+    assert "Applying V001__create_constraints.cypher" in done.stderr
+    count = len(before["migrations"])
+    newest = before["migrations"][-1]["version"]
+    assert done.stdout == f"{count} applied; the schema is at version {newest}.\n"
+    assert pathrag("migrate", "validate").stdout == "VALID\n"
+    assert pathrag("migrate", "up").stdout.startswith("0 applied")
+    assert pathrag("migrate", "repair", "--dry-run").stdout.startswith("0 records changed")
+    assert pathrag("migrate", "unlock").stdout == "Not locked.\n"
+    assert "The schema is current" in pathrag("migrate", "status").stdout
+
+    cleaned = pathrag("migrate", "clean", "--yes", "--json")
+    assert json.loads(cleaned.stdout)["records"] == count
+    recorded = pathrag("migrate", "baseline", "latest", "--json")
+    assert len(json.loads(recorded.stdout)["recorded"]) == count
+
+
+def test_another_dimension_is_a_placeholder(database: Database, pathrag: Run) -> None:
+    done = json.loads(
+        pathrag("migrate", "up", "--placeholder", "vector_dimensions=8", "--json").stdout
+    )
+    assert done["placeholders"]["vector_dimensions"] == "8"
+    query = statement(
+        "SHOW INDEXES YIELD name, options WHERE name = 'entity_embedding' "
+        "RETURN options.indexConfig['vector.dimensions'] AS dimensions",
+        mode="read",
+    )
+    assert database.run(query) == [{"dimensions": 8}]
+
+
+def test_demo_from_nothing_and_again(
+    database: Database, pathrag: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEO4J_URI", "bolt://127.0.0.1:1")
+    told = json.loads(pathrag("demo", "--json").stdout)
+    assert told["tenant"] == "default"
+    assert [step["name"] for step in told["steps"]] == ["migrate", "load", "embed", "search"]
+    result = told["result"]
+    assert result["question"] == DEFAULT_QUESTION
+    assert len(result["paths"]) == 5
+    assert "whiskerville" in {node["id"] for path in result["paths"] for node in path["nodes"]}
+    assert told["next"][0].startswith('pathrag query "Who are Bob\'s friends?" --uri bolt://')
+    nodes = counted(database, "default")
+
+    again = pathrag("demo", "Who is Jane?").stdout
+    assert counted(database, "default") == nodes
+    assert "0 texts, 136 unchanged" in again
+    assert "Answer  description of Jane: A girl who collects feathers." in again
+
+
+def test_demo_leaves_other_data_alone(migrated: Database, pathrag: Run) -> None:
+    foreign(migrated, "default")
+    told = json.loads(pathrag("demo", "Who is Jane?", "--json").stdout)
+    assert told["tenant"] == told["result"]["tenant"] == "demo"
+    assert "--tenant demo" in told["next"][0]
+    # The ontology of the tenant is not written either: nothing but the node is there.
+    assert counted(migrated, "default") == 1
+
+
+def test_demo_refuses_where_everything_is_taken(migrated: Database, pathrag: Run) -> None:
+    for tenant in ("default", "demo", "mine"):
+        foreign(migrated, tenant)
+    outcome = pathrag("demo", code=2)
+    assert outcome.stdout == ""
+    assert "Tenant 'default' and 'demo' of this database hold other data" in outcome.stderr
+    outcome = pathrag("demo", "--tenant", "mine", code=2)
+    assert "Tenant 'mine' of this database holds other data" in outcome.stderr
+    assert [counted(migrated, tenant) for tenant in ("default", "demo", "mine")] == [1, 1, 1]
+
+
+def test_same_json_whatever_the_hash_seed(demo: Database, server: Connection) -> None:
+    told: list[dict[str, Any]] = []
+    for seed in ("1", "2"):
+        environment = os.environ | {
+            "PYTHONHASHSEED": seed,
+            "NEO4J_URI": server.uri,
+            "NEO4J_USERNAME": server.username,
+            "NEO4J_PASSWORD": server.password,
+        }
+        done = subprocess.run(
+            [sys.executable, str(ROOT / "cli.py"), "query", MILK, *QUICK, "--json"],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        told.append(json.loads(done.stdout))
+        assert told[-1]["stats"].pop("millis")["total"] > 0
+    assert json.dumps(told[0]) == json.dumps(told[1])
