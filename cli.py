@@ -40,6 +40,8 @@ def cli() -> None:
     Start here:
       pathrag demo
     With a graph of your own:
+      pathrag server start
+      pathrag migrate up
       pathrag load nodes.csv relationships.csv
       pathrag embed
       pathrag query "…"
@@ -91,7 +93,11 @@ def query(question: str, as_json: bool, **options: Any) -> None:
 @connection_options
 @output_options
 def explain(question: str, rows: int, as_json: bool, **options: Any) -> None:
-    """Print how QUESTION is searched: anchors, seeds, and what was cut at which depth and why."""
+    """Print how QUESTION is searched, and what is cut.
+
+    Shows the anchors and the seeds, and at each depth which paths were kept, which were cut and
+    why.
+    """
     with _rag(options) as rag:
         explanation = rag.explain(question, config=read_search(options))
     _warn(explanation.result)
@@ -109,7 +115,7 @@ def explain(question: str, rows: int, as_json: bool, **options: Any) -> None:
 @connection_options
 @output_options
 def demo(question: str | None, as_json: bool, **options: Any) -> None:
-    """Answer a question from the Adventures of Bob the Cat, from nothing.
+    """Ask the Adventures of Bob the Cat, from nothing.
 
     Starts the embedded server, migrates, loads the story, embeds it, and asks QUESTION. NEO4J_URI
     is not looked at: another server is used only when --uri names it. Data of yours are never
@@ -131,7 +137,7 @@ def demo(question: str | None, as_json: bool, **options: Any) -> None:
 @connection_options
 @output_options
 def doctor(as_json: bool, **options: Any) -> None:
-    """Check everything that an answer needs, and say what to do about what is missing.
+    """Check what an answer needs; say what to do.
 
     Exits with 0 when all is well and with 1 when something needs doing.
     """
@@ -158,7 +164,7 @@ def schema() -> None:
 @connection_options
 @output_options
 def show(as_json: bool, **options: Any) -> None:
-    """Print the ontology of the tenant: types, their ends, counts and degrees."""
+    """Print the types of the tenant, their ends and counts."""
     _schema(options, as_json, refresh=False)
 
 

@@ -76,7 +76,7 @@ def load(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Load nodes, relationships, triples and chunks from FILES into the graph.
+    """Load FILES into the graph: nodes, relationships, chunks.
 
     What a file is, is seen from its header or its first line; the options that name a kind say it
     instead. Loading again changes nothing that is already there; an interrupted load goes on.
@@ -173,7 +173,7 @@ def _input(path: Path, kind: Kind, options: dict[str, Any]) -> Input:
 @connection_options
 @output_options
 def embed(as_json: bool, **options: Any) -> None:
-    """Embed entities and chunks whose text changed since it was embedded last.
+    """Embed entities and chunks whose text changed.
 
     Every tenant is embedded unless --tenant names one. With --model another encoder's vectors are
     built beside those in force, and switched to when they are complete.

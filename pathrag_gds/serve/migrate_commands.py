@@ -50,13 +50,16 @@ _wait = click.option(
 
 @click.group(cls=Commands)
 def migrate() -> None:
-    """Bring the schema of the database to this version: constraints, indexes, projections."""
+    """Bring the schema of the database up to date.
+
+    The schema is constraints, indexes and projections.
+    """
 
 
 @migrate.command()
 @_folder_options
 def status(as_json: bool, **options: Any) -> None:
-    """Show what is applied, what is pending, and what is not as it should be."""
+    """Show what is applied, pending, or not as it should be."""
     from pathrag_gds.migrate import runner
     from pathrag_gds.serve.terminal import console, show_table
 
@@ -94,7 +97,10 @@ def up(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Apply what is pending and restore what is missing; safe to repeat."""
+    """Apply what is pending, restore what is missing.
+
+    Safe to repeat.
+    """
     from pathrag_gds.migrate import runner
 
     arguments = _arguments(options)
@@ -126,7 +132,9 @@ def up(
 @migrate.command()
 @_folder_options
 def validate(as_json: bool, **options: Any) -> None:
-    """Check that every file is applied unchanged and the schema is as they say.
+    """Check that every file is applied, and unchanged.
+
+    The indexes and constraints are compared with what the files say, too.
 
     Exits with 0 when it is, else with 1.
     """
@@ -153,7 +161,7 @@ def validate(as_json: bool, **options: Any) -> None:
 @_wait
 @_folder_options
 def repair(dry_run: bool, wait_s: float, as_json: bool, **options: Any) -> None:
-    """Make the records agree with the files; no migration is run."""
+    """Make the records agree with the files; run nothing."""
     from pathrag_gds.migrate import runner
 
     arguments = _arguments(options)
@@ -173,7 +181,10 @@ def repair(dry_run: bool, wait_s: float, as_json: bool, **options: Any) -> None:
 @_wait
 @_folder_options
 def baseline(version: str, dry_run: bool, wait_s: float, as_json: bool, **options: Any) -> None:
-    """Record everything up to VERSION (or "latest") as applied, without running it."""
+    """Record all up to VERSION as applied, and run nothing.
+
+    VERSION may be "latest".
+    """
     from pathrag_gds.migrate import runner
 
     arguments = _arguments(options)
@@ -196,7 +207,7 @@ def baseline(version: str, dry_run: bool, wait_s: float, as_json: bool, **option
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @_folder_options
 def clean(dry_run: bool, wait_s: float, yes: bool, as_json: bool, **options: Any) -> None:
-    """Forget which migrations were applied; data and indexes stay."""
+    """Forget what was applied; data and indexes stay."""
     from pathrag_gds.migrate import runner
 
     arguments = _arguments(options)

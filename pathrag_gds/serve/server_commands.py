@@ -22,7 +22,7 @@ def server() -> None:
 @click.option("--lane", default="lts", metavar="LANE", help="lts (default) or current.")
 @output_options
 def install(lane: str, as_json: bool) -> None:
-    """Fetch the server's jars; those that are there and intact are kept."""
+    """Fetch the server's jars that are missing or damaged."""
     from pathrag_gds.serve.terminal import progress
     from pathrag_gds.server import install as fetch
 
@@ -52,7 +52,10 @@ def start(
     page_cache: str,
     as_json: bool,
 ) -> None:
-    """Start the server and wait until it answers; one that runs is left alone."""
+    """Start the server and wait until it answers.
+
+    A server that runs already is left alone.
+    """
     from pathrag_gds import server as embedded
     from pathrag_gds.graph.database import probe_gds
     from pathrag_gds.serve.terminal import progress

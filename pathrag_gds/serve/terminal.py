@@ -6,6 +6,7 @@ cannot move the cursor, and markup in it is not read.
 
 from __future__ import annotations
 
+import io
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -53,6 +54,7 @@ def show_table(
 
     Cells wrap on a terminal. In a pipe a row stays on one line, for grep and for copying.
     """
+    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -66,8 +68,9 @@ def show_table(
     elif out.is_terminal:
         out.print(table)
     else:
-        with out.capture() as captured:
-            out.print(table, width=UNLIMITED, crop=False)
+        wide = Console(file=io.StringIO(), width=UNLIMITED, color_system=None)
+        with wide.capture() as captured:
+            wide.print(table)
         for line in captured.get().splitlines():
             out.print(line.rstrip(), soft_wrap=True)
     out.print()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -190,6 +191,7 @@ def test_help_of_every_command(path: tuple[str, ...], flag: str) -> None:
     usage, _, rest = out.partition("\n\n")
     assert usage.startswith(" ".join(("Usage: cli", *path)))
     assert len(rest.split("\n\n")[0].strip()) > 20
+    assert "..." not in rest, "a summary is cut off"
     assert max(map(len, out.splitlines())) <= 80
 
 
@@ -220,6 +222,68 @@ def test_help_and_import_load_nothing_heavy() -> None:
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def started(code: str) -> subprocess.Popen[str]:
+    """Start the command line in a process of its own, with the facade replaced."""
+    script = (
+        "import sys, time, cli, pathrag_gds\n"
+        f"def connect(settings):\n    {code}\n"
+        "pathrag_gds.PathRAG.from_settings = connect\n"
+        "sys.argv = ['pathrag', 'query', 'Where?']\n"
+        "cli.main()\n"
+    )
+    return subprocess.Popen(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_command_with_130(number: signal.Signals) -> None:
+    with started("print('ready', flush=True); time.sleep(600)") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(number)
+        out, err = process.communicate()
+    assert (process.returncode, out, err) == (130, "", "Interrupted.\n")
+
+
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    with started("sys.stdin.read(); [print('line') for _ in range(100_000)]") as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        err = process.stderr.read()
+    assert err == ""
+    assert process.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("flags", "uri"), [((), ""), (("--uri", "bolt://mine:7687"), "bolt://mine:7687")]
+)
+def test_demo_looks_at_no_server_but_one_named_by_uri(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, flags: tuple[str, ...], uri: str
+) -> None:
+    import pathrag_gds.serve.demo as demo
+
+    seen: list[Settings] = []
+
+    def run_demo(settings: Settings, question: str | None, *, progress: object) -> demo.DemoReport:
+        seen.append(settings)
+        return demo.DemoReport("default", (), result(), ("pathrag query",))
+
+    monkeypatch.setattr(demo, "run_demo", run_demo)
+    monkeypatch.setenv("NEO4J_URI", "bolt://elsewhere:7687")
+    monkeypatch.setenv("NEO4J_PASSWORD", "secret")
+    (tmp_path / "pathrag.toml").write_text('uri = "bolt://file:7687"\npassword = "file"\n')
+    code, out, _ = run("demo", *flags, "--json")
+    assert code == 0
+    assert json.loads(out)["next"] == ["pathrag query"]
+    assert (seen[0].uri, seen[0].password) == (uri, "")
 
 
 @pytest.mark.parametrize("command", ["query", "explain"])
