@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -127,7 +128,7 @@ def check_tenants(rows: Iterable[Mapping[str, Any]]) -> list[Check]:
         found = f"{row['entities']} entities, {row['chunks']} chunks"
         name = f"tenant {row['tenant']}"
         if missing:
-            command = f"Run: pathrag embed --tenant {row['tenant']}"
+            command = f"Run: pathrag embed --tenant {shlex.quote(row['tenant'])}"
             checks.append(Check(name, "todo", f"{found}; {missing} not embedded", command))
         else:
             checks.append(Check(name, "ok", f"{found}, all embedded"))
@@ -248,7 +249,7 @@ def _index(label: str, name: str, state: IndexState | None) -> Check:
         found = f"{name} POPULATING, {state.percent:.0f} %"
         return Check(label, "todo", found, "Wait until it is ONLINE.")
     if state.state != "ONLINE":
-        command = "Drop it on the server, then run: pathrag migrate repair"
+        command = "Drop it on the server, then run: pathrag migrate up"
         return Check(label, "failed", f"{name} {state.state}", command)
     return Check(label, "ok", f"{name} ONLINE, {state.type.lower()}")
 

@@ -217,7 +217,8 @@ def _path_lines(out: Console, path: Path, names: Mapping[str, str], width: int) 
             lines.append(Text.assemble((arrow.lstrip(), "cyan"), end))
         else:
             pieces = Text(arrow.strip(), style="cyan").wrap(out, width)
-            lines += [*pieces[:-1], Text.assemble(pieces[-1], " ", end)]
+            fits = pieces[-1].cell_len + 1 + end.cell_len <= width
+            lines += [*pieces[:-1], Text.assemble(pieces[-1], " ", end)] if fits else [*pieces, end]
     return lines
 
 
