@@ -57,8 +57,9 @@ def migrate() -> None:
 
 
 @migrate.command()
+@click.option("--check", is_flag=True, help="Exit with 1 when something is pending or wrong.")
 @_folder_options
-def status(as_json: bool, **options: Any) -> None:
+def status(check: bool, as_json: bool, **options: Any) -> None:
     """Show what is applied, pending, or not as it should be."""
     from pathrag_gds.migrate import runner
     from pathrag_gds.serve.terminal import console, show_table
@@ -68,19 +69,21 @@ def status(as_json: bool, **options: Any) -> None:
         found = runner.status(db, **arguments)
     if as_json:
         print_json(found.to_dict())
-        return
-    show_table(
-        console(),
-        ("version", "state", "description"),
-        [(entry.version, entry.state, entry.description) for entry in found.entries],
-    )
-    _tell(found.findings, found.warnings)
-    if found.lock:
-        click.echo(f"Locked {found.lock}.")
-    if found.is_current:
-        click.echo(f"The schema is current, at version {found.version}.")
     else:
-        click.echo("Run: pathrag migrate up")
+        show_table(
+            console(),
+            ("version", "state", "description"),
+            [(entry.version, entry.state, entry.description) for entry in found.entries],
+        )
+        _tell(found.findings, found.warnings)
+        if found.lock:
+            click.echo(f"Locked {found.lock}.")
+        if found.is_current:
+            click.echo(f"The schema is current, at version {found.version}.")
+        else:
+            click.echo("Run: pathrag migrate up")
+    if check and not found.is_current:
+        raise click.exceptions.Exit(1)
 
 
 @migrate.command()
