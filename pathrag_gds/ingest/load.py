@@ -108,32 +108,43 @@ def load_files(
         reject_folder or Path.cwd(),
         progress or (lambda _: None),
     )
-    passes = [
-        (index, source, stage)
+    ids = {
+        (index, stage): _file_id(source, stage)
         for stage in _STAGES
         for index, source in enumerate(sources)
         if stage in _stages_of(source)
-    ]
-    ids = {(index, stage): _file_id(source, stage) for index, source, stage in passes}
-    known = (
-        {
-            row["id"]: (row["records"], row["finished"])
-            for row in db.run(load("ingest/read_progress"), tenant=tenant, ids=sorted(ids.values()))
-        }
-        if resume
-        else {}
-    )
+    }
+    rows = db.run(load("ingest/read_progress"), tenant=tenant, ids=sorted(ids.values()))
+    known = {row["id"]: row for row in rows} if resume else {}
+    begun = {index for (index, _), file_id in ids.items() if file_id in known}
     tally = _Tally()
-    for index, source, stage in passes:
-        file_id = ids[index, stage]
-        done, finished = known.get(file_id, (0, False))
-        job.run(index, source, stage, file_id, done, finished, tally)
+    for (index, stage), file_id in ids.items():
+        note = known.get(file_id, {"records": 0, "finished": False})
+        rejects = job.rejects(index, sources[index], fresh=index not in begun, tally=tally)
+        part = _Pass(sources[index], stage, file_id, note["records"], note["finished"])
+        job.run(part, rejects, tally)
     job.progress(LoadProgress("finishing"))
     if tally.chunk_links or tally.counts["resumed"]:
         link(db, tenant, sorted(tally.documents))
     finish(db, tenant)
     db.run(load("ingest/delete_progress"), tenant=tenant, ids=sorted(ids.values()))
     return _report(tally, time.monotonic() - started)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """One reading of a file, for the rows of one stage.
+
+    Attributes:
+        done: Records that an earlier run settled.
+        finished: Whether those were all.
+    """
+
+    source: Input
+    stage: Stage
+    file_id: str
+    done: int
+    finished: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,25 +157,16 @@ class _Job:
     reject_folder: Path
     progress: Callable[[LoadProgress], None]
 
-    def run(
-        self,
-        index: int,
-        source: Input,
-        stage: Stage,
-        file_id: str,
-        done: int,
-        finished: bool,
-        tally: _Tally,
-    ) -> None:
+    def run(self, part: _Pass, rejects: RejectFile, tally: _Tally) -> None:
         """Write the rows of one stage that a file holds."""
+        source, stage = part.source, part.stage
         # The documents of chunks are needed in the end, so their files are read again.
-        if finished and stage != "chunks":
-            tally.counts["resumed"] += done
+        if part.finished and stage != "chunks":
+            tally.counts["resumed"] += part.done
             return
         writer = BatchWriter(
-            self.db, self.tenant, source.path, file_id, self.create_missing, self.skip
+            self.db, self.tenant, source.path, part.file_id, self.create_missing, self.skip
         )
-        rejects = self._rejects(index, source, fresh=not done, tally=tally)
         with Lines(source.path) as lines:
             number = 0
             pending: list[Numbered] = []
@@ -183,7 +185,7 @@ class _Job:
                 )
 
             for number, record in enumerate(read(source, lines), start=1):
-                if number <= done:
+                if number <= part.done:
                     tally.counts["resumed"] += 1
                     if isinstance(record.row, ChunkRow):
                         _note(record, source, tally)
@@ -198,12 +200,14 @@ class _Job:
                     pending.append((number, record))
                     characters += len(record.raw)
                     _note(record, source, tally)
-                if len(pending) >= self.batch_size or characters >= MAX_BATCH_CHARACTERS:
+                full = len(pending) + len(faulty) >= self.batch_size
+                if full or characters >= MAX_BATCH_CHARACTERS:
                     commit(last=False)
                     characters = 0
             commit(last=True)
 
-    def _rejects(self, index: int, source: Input, *, fresh: bool, tally: _Tally) -> RejectFile:
+    def rejects(self, index: int, source: Input, *, fresh: bool, tally: _Tally) -> RejectFile:
+        """Give the reject file of an input, the same in all its passes."""
         if index not in tally.rejects:
             taken = {file.path for file in tally.rejects.values()}
             path = reject_path(source.path, self.reject_folder)

@@ -403,6 +403,33 @@ def test_chunks_are_chained_when_their_load_goes_on(migrated: Database, tmp_path
     assert [r["x"] for r in migrated.run(owners)] == ["e"]
 
 
+def test_a_reject_file_outlives_an_interruption(migrated: Database, tmp_path: Path) -> None:
+    rows = ['{"id": "a"}', '{"name": "no id"}', '{"id": "b"}']
+    rows.append('{"source": "a", "type": "R", "target": "ghost"}')
+    path = write(tmp_path, "g.jsonl", "".join(row + "\n" for row in rows))
+
+    def stop(progress: LoadProgress) -> None:
+        if progress.stage == "nodes":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        load_files(
+            migrated,
+            [path],
+            tenant="t",
+            on_error="skip",
+            reject_folder=tmp_path,
+            progress=stop,
+        )
+    report = load_files(migrated, [path], tenant="t", on_error="skip", reject_folder=tmp_path)
+    assert (report.resumed, report.rejected) == (4, 1)
+    kept = [json.loads(line) for line in report.reject_files[0].read_text().splitlines()]
+    assert [row["rejected"] for row in kept] == [
+        "id: the row has no id",
+        "target: no node has the id 'ghost'",
+    ]
+
+
 def test_a_changed_file_is_loaded_from_its_beginning(migrated: Database, tmp_path: Path) -> None:
     path = write(tmp_path, "kb.txt", "a\tR\tb\nc\tR\td\nx\ty\n")
     with pytest.raises(LoadError):
