@@ -1,7 +1,8 @@
 """Read nodes and relationships from CSV or TSV with neo4j-admin import headers.
 
 Quoting is RFC 4180: ``"`` around a cell, doubled inside; a quoted cell may hold line ends. An
-empty cell means that the property is absent. Rows must have as many cells as the header.
+empty cell means that the property is absent. Rows must have as many cells as the header. Columns
+of type ``point`` and ``duration`` are not read: call them ``string``.
 """
 
 from __future__ import annotations
