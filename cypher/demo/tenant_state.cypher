@@ -4,9 +4,11 @@
 // param document: STRING id of the document that only the demo has
 // returns occupied: BOOLEAN
 // returns demo: BOOLEAN
+// returns digest: STRING of the files that were loaded completely, null without the demo
 // cost: one entry of each index on (tenant, id)
-// note: without id IS NOT NULL the index on (tenant, id) would not serve: all tenants were read
-RETURN EXISTS { (e:__Entity__ {tenant: $tenant}) WHERE e.id IS NOT NULL }
-         OR EXISTS { (c:Chunk {tenant: $tenant}) WHERE c.id IS NOT NULL }
-         OR EXISTS { (d:Document {tenant: $tenant}) WHERE d.id IS NOT NULL } AS occupied,
-       EXISTS { (:Document {tenant: $tenant, id: $document}) } AS demo
+// note: the index on (tenant, id) serves where the id is said to exist, too
+OPTIONAL MATCH (d:Document {tenant: $tenant, id: $document})
+RETURN EXISTS { MATCH (e:__Entity__ {tenant: $tenant}) WHERE e.id IS NOT NULL }
+         OR EXISTS { MATCH (c:Chunk {tenant: $tenant}) WHERE c.id IS NOT NULL }
+         OR EXISTS { MATCH (o:Document {tenant: $tenant}) WHERE o.id IS NOT NULL } AS occupied,
+       d IS NOT NULL AS demo, d.demo_digest AS digest

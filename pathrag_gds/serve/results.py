@@ -71,9 +71,7 @@ def show_explanation(out: Console, explanation: Explanation, *, rows: int = 5) -
     for depth in explanation.depths:
         kept = [p for p in depth.paths if not p.reason]
         cut = [p for p in depth.paths if p.reason]
-        out.print(
-            f"Depth {depth.depth}: {len(kept)} kept, {len(cut)} cut by --beam-width", style="bold"
-        )
+        out.print(f"Depth {depth.depth}: {len(kept)} kept", style="bold")
         for c in depth.cut:
             show_wrapped(out, f"cut: {c.count} {_REASONS.get(c.reason, c.reason)}", "  ")
         if depth.truncated:
@@ -149,9 +147,11 @@ def _show_answers(out: Console, result: SearchResult) -> None:
         out.print("Stopped at the time limit. This is the best so far.", style="yellow")
     if not result.answers:
         limit = result.config.get("min_score", 0)
-        out.print(
-            f"No path of tenant {plain(result.tenant)!r} answers this with a confidence of "
+        show_wrapped(
+            out,
+            f"No path of tenant {plain(result.tenant)} answers this with a confidence of "
             f"{limit} or more.",
+            "",
         )
         out.print('See why: pathrag explain "…"', style="dim")
         out.print()
@@ -159,10 +159,13 @@ def _show_answers(out: Console, result: SearchResult) -> None:
     for number, answer in enumerate(result.answers):
         head = "Answer  " if number == 0 else "   also "
         style = "bold green" if number == 0 else ""
-        line = Text(head, style="dim").append(_answer_text(answer), style=style)
         paths = ", ".join(f"{rank}" for rank in answer.paths)
         where = f"  (confidence {answer.confidence:.2f}; path {paths})"
-        out.print(line.append(where, style="dim"), soft_wrap=False, overflow="fold")
+        line = Text.assemble((_answer_text(answer), style), (where, "dim"))
+        pieces = line.wrap(out, max(out.width - len(head), MIN_WIDTH))
+        for piece in pieces:
+            piece.rstrip()
+        _show_lines(out, head, pieces)
     out.print()
 
 

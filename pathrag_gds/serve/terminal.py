@@ -95,21 +95,26 @@ def progress(what: str, *, unit: str = "") -> Iterator[Callable[..., None]]:
     if not err.is_terminal:
         yield lambda done, total=0, detail="": None
         return
-    from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import BarColumn, Progress, TextColumn
 
-    counted = DownloadColumn() if unit == "bytes" else MofNCompleteColumn()
     bar = Progress(
         TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        counted,
-        TextColumn("{task.fields[detail]}", markup=False),
+        BarColumn(bar_width=24),
+        TextColumn("{task.fields[told]}", markup=False),
         console=err,
         transient=True,
     )
     with bar:
-        task = bar.add_task(what, total=None, detail="")
+        task = bar.add_task(what, total=None, told="")
 
         def move(done: int, total: int | None = None, detail: str = "") -> None:
-            bar.update(task, completed=done, total=total or None, detail=plain(detail)[:40])
+            told = _amount(done, total, unit) if total else ""
+            bar.update(task, completed=done, total=total or None, told=f"{told} {plain(detail)}")
 
         yield move
+
+
+def _amount(done: int, total: int, unit: str) -> str:
+    if unit == "bytes":
+        return f"{done / 1e6:,.1f} of {total / 1e6:,.1f} MB"
+    return f"{done:,} of {total:,}"

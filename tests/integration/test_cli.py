@@ -114,7 +114,7 @@ def test_explain_tells_seeds_and_every_depth(demo: Database, pathrag: Run) -> No
     assert sum(cut["count"] for cut in told["cut"]) > 0
     out = pathrag("explain", MILK, *QUICK).stdout
     assert out.count("\nDepth ") == 3
-    assert "cut by --beam-width" in out
+    assert "ranked below --beam-width" in out
     assert "Seeds: entities that its words and meaning lead to (5 of 8)" in out
 
 
