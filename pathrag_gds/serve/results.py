@@ -162,7 +162,7 @@ def _show_answers(out: Console, result: SearchResult) -> None:
         paths = ", ".join(f"{rank}" for rank in answer.paths)
         where = f"  (confidence {answer.confidence:.2f}; path {paths})"
         line = Text.assemble((_answer_text(answer), style), (where, "dim"))
-        pieces = line.wrap(out, max(out.width - len(head), MIN_WIDTH))
+        pieces = list(line.wrap(out, max(out.width - len(head), MIN_WIDTH)))
         for piece in pieces:
             piece.rstrip()
         _show_lines(out, head, pieces)
