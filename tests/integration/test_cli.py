@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 from cli import cli
 from pathrag_gds.config import Connection
-from pathrag_gds.demo import CHUNK_FILES, DEFAULT_QUESTION, DOCUMENT, NODE_FILES, RELATIONSHIP_FILES
+from pathrag_gds.demo import CHUNK_FILES, DEFAULT_QUESTION, NODE_FILES, RELATIONSHIP_FILES
 from pathrag_gds.graph.database import Database
 from tests.statements import statement
 
@@ -103,7 +103,7 @@ def test_piped_output_has_no_colour_and_fits_80_columns(demo: Database, pathrag:
     assert lines[0].startswith("Answer  ")
     assert [line[0] for line in lines if line[:1].isdigit()] == ["1", "2", "3", "4", "5"]
     assert max(map(len, lines)) <= 80
-    assert sum(DOCUMENT in line for line in lines) == 5
+    assert sum(line.startswith("          source: ") for line in lines) == 5
     assert lines[-1].startswith("depth 2, 5 round trips, ")
 
 
