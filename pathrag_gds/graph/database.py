@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -168,6 +169,13 @@ class Database:
             DatabaseError: The server refused or failed it.
         """
         _check_parameters(query, parameters)
+        began = time.perf_counter()
+        rows = self._run(query, parameters)
+        millis = (time.perf_counter() - began) * 1000
+        logger.info("%s: %d rows in %.1f ms", query.name, len(rows), millis)
+        return rows
+
+    def _run(self, query: Query, parameters: dict[str, Any]) -> list[Row]:
         text = query.text
         timeout_s = query.timeout_s or self.timeout_s
         with (

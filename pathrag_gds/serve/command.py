@@ -67,7 +67,7 @@ def verbose_option(command: Command) -> Command:
         count=True,
         expose_value=False,
         callback=_set_verbosity,
-        help="Log to stderr; -vv for every detail and for tracebacks.",
+        help="Log statements and their times to stderr; -vv: tracebacks, too.",
     )(command)
 
 

@@ -17,6 +17,7 @@ import click
 
 from pathrag_gds.config import PRESETS, SearchConfig, Settings, check_tenant, read_settings
 from pathrag_gds.errors import ConfigError
+from pathrag_gds.serve.command import verbose_option
 
 __all__ = [
     "connection_options",
@@ -65,9 +66,10 @@ def model_options(command: Command) -> Command:
 
 
 def output_options(command: Command) -> Command:
-    """Add ``--json`` as ``as_json``."""
+    """Add ``--json`` as ``as_json``, and ``--verbose``."""
     return _stack(
         command,
+        verbose_option,
         click.option(
             "--json", "as_json", is_flag=True, help="Print JSON, and nothing else, on stdout."
         ),

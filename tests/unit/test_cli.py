@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import signal
 import subprocess
 import sys
@@ -500,3 +501,17 @@ def test_a_placeholder_is_name_and_value() -> None:
     code, _, err = run("migrate", "up", "--placeholder", "vector_dimensions")
     assert code == 2
     assert "NAME=VALUE" in err
+
+
+@pytest.mark.parametrize("arguments", [("-vv", "query", "Where?"), ("query", "Where?", "-vv")])
+def test_verbose_logs_to_stderr_with_tracebacks(
+    rag: FakeRAG, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logger = logging.getLogger("pathrag_gds")
+    monkeypatch.setattr(logger, "handlers", [])
+    monkeypatch.setattr(logger, "level", logging.WARNING)
+    rag.answer = ConfigError("m")
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert "Traceback" in err
+    assert err.endswith("Error: m\n")
