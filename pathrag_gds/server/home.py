@@ -125,14 +125,19 @@ class Home:
             EmbeddedServerError: One cannot be made or written in, or the folder holds something
                 else, which may be another Neo4j.
         """
-        ours = self.record_file.exists() or self.lock_file.exists()
-        if not ours and self.path.is_dir() and any(self.path.iterdir()):
+        content = list(self.path.iterdir()) if self.path.is_dir() else []
+        # Looked for after the listing: a start at the same moment makes the lock file first.
+        if content and not (self.record_file.exists() or self.lock_file.exists()):
             raise EmbeddedServerError(
                 f"{self.path} is not empty and is no home of an embedded server.",
                 hint="Name a new or empty folder with --home (or PATHRAG_HOME).",
             )
         # Only the user may look in: a store holds whatever its graph holds.
         make_folder(self.path, hint=HOME_HINT, mode=0o700)
+        try:
+            self.lock_file.touch()
+        except OSError as error:
+            raise refused("write", self.lock_file, error, hint=HOME_HINT) from error
         for name in ("conf", "data", "import", "logs", "plugins", "run"):
             make_folder(self.path / name, hint=HOME_HINT)
 
