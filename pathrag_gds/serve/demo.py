@@ -108,8 +108,9 @@ def run_demo(settings: Settings, question: str | None, *, progress: Bar) -> Demo
         connection = _start_server(settings, clock, progress)
     encoder = load_encoder(settings.model or None)
     with Database(connection) as db:
-        _migrate(db, clock)
+        # Refused before anything is touched, schema included.
         tenant = choose_tenant(db, settings.tenant)
+        _migrate(db, clock)
         _load(db, tenant, clock, progress)
         _embed(db, tenant, encoder, clock, progress)
         asked = question or DEFAULT_QUESTION
