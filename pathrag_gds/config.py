@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pathrag_gds.errors import ConfigError, TenantError
 
@@ -28,6 +28,7 @@ DEFAULT_TENANT = "default"
 SETTINGS_FILE = "pathrag.toml"
 
 RevisitPolicy = Literal["node", "edge", "topic", "none"]
+StartPolicy = Literal["anchors", "both", "seeds"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +163,8 @@ class SearchConfig:
     Attributes:
         top_k: Paths in the result, at least 1.
         seed_k: Nodes that paths may start from, at least 1.
+        start_from: ``anchors``: at the entities that the question names, at seeds where it names
+            none; ``both``: at both; ``seeds``: at seeds, as seeds/000 does.
         max_depth: Hops at most, 0 to 10; 0 ranks the seeds alone.
         min_depth: Below it each parent is guaranteed twice ``local_keep`` children.
         beam_width: Paths kept from one depth to the next, at least 1.
@@ -187,6 +190,7 @@ class SearchConfig:
 
     top_k: int = 5
     seed_k: int = 30
+    start_from: StartPolicy = "anchors"
     max_depth: int = 6
     min_depth: int = 1
     beam_width: int = 30
@@ -223,8 +227,14 @@ class SearchConfig:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
                 raise ConfigError(f"{name} must be an integer from {low} to {high}, not {value!r}.")
-        if self.revisit not in ("node", "edge", "topic", "none"):
-            raise ConfigError(f"revisit must be node, edge, topic or none, not {self.revisit!r}.")
+        for name, policies in (
+            ("revisit", get_args(RevisitPolicy)),
+            ("start_from", get_args(StartPolicy)),
+        ):
+            if getattr(self, name) not in policies:
+                raise ConfigError(
+                    f"{name} must be one of {', '.join(policies)}, not {getattr(self, name)!r}."
+                )
         if self.time_limit_s is not None and not self.time_limit_s > 0:
             raise ConfigError(f"time_limit_s must be above 0, not {self.time_limit_s!r}.")
         if not 0 <= self.min_score <= 1:

@@ -287,10 +287,12 @@ class _State:
     # Decisions
 
     def start(self, found: Seeds) -> list[Candidate]:
-        """Make a path of no hop of every anchor and seed, and score it."""
+        """Make a path of no hop of every node that paths may start from, and score it."""
         self.entities.update(found.entities)
         self.link_score = {anchor.id: anchor.score for anchor in found.anchors}
-        ids = dict.fromkeys([a.id for a in found.anchors] + [s.id for s in found.seeds])
+        anchors = [a.id for a in found.anchors if self.config.start_from != "seeds"]
+        seeds = [s.id for s in found.seeds if self.config.start_from != "anchors" or not anchors]
+        ids = dict.fromkeys(anchors + seeds)
         self.start_rank = {id_: rank for rank, id_ in enumerate(ids)}
         paths = [(Path((id_,)), -1) for id_ in ids]
         self.candidates += len(paths)

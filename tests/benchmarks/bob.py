@@ -52,6 +52,7 @@ def main() -> int:
     """Run the questions and print what came of them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--home", help="folder of the embedded server")
+    parser.add_argument("--start-from", default=None, help="anchors, both or seeds")
     given = parser.parse_args()
     presets: dict[str, Any] = {}
     with PathRAG.connect(home=given.home) as rag:
@@ -62,7 +63,9 @@ def main() -> int:
                 # A fresh object has an empty score cache: each preset pays for its own texts.
                 asking = PathRAG(rag.database, encoder=rag.encoder)
                 began = time.perf_counter()
-                result = asking.search(question.question, config=SearchConfig.preset(name))
+                result = asking.search(
+                    question.question, config=SearchConfig.preset(name, start_from=given.start_from)
+                )
                 rows.append(row(question, result, time.perf_counter() - began))
             presets[name] = {
                 **{

@@ -47,11 +47,22 @@ def test_link_score_of_an_anchor_counts_with_its_weight() -> None:
     graph = MemoryGraph([], seeds=["y"], nodes={"x": {}})
     scores = {"x.": 0.4, "y.": 0.5}
     question = "where is x"
-    assert nodes(ask(graph, scores, question=question)) == ["y", "x"]
-    result = ask(graph, scores, question=question, weight_link=0.2)
+    assert nodes(ask(graph, scores, question=question, start_from="both")) == ["y", "x"]
+    result = ask(graph, scores, question=question, start_from="both", weight_link=0.2)
     assert [(p.path.start, p.score) for p in result.paths] == [("x", 0.6), ("y", 0.5)]
     assert result.paths[0].terms == {"rerank": 0.4, "link": 1.0}
     assert [a.id for a in result.anchors] == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("start_from", "starts"), [("anchors", ["x"]), ("both", ["y", "x"]), ("seeds", ["y"])]
+)
+def test_paths_start_where_the_policy_says(start_from: str, starts: list[str]) -> None:
+    graph = MemoryGraph([], seeds=["y"], nodes={"x": {}})
+    scores = {"x.": 0.4, "y.": 0.5}
+    assert nodes(ask(graph, scores, question="where is x", start_from=start_from)) == starts
+    # A question that names nothing starts at seeds whatever the policy.
+    assert nodes(ask(graph, scores, question="where is it", start_from=start_from)) == ["y"]
 
 
 def test_same_path_from_both_ends_keeps_the_better_score() -> None:
