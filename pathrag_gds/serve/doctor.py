@@ -46,7 +46,7 @@ class Check:
 
 
 def examine(settings: Settings) -> tuple[Check, ...]:
-    """Check Java, jars, server, GDS, migrations, indexes, vectors, model and tenants, in order.
+    """Check Java, jars, server, GDS, migrations, model, indexes, vectors and tenants, in order.
 
     What cannot be looked at because something before it failed is left out. Nothing is changed.
     """
@@ -61,6 +61,8 @@ def examine(settings: Settings) -> tuple[Check, ...]:
             db.verify()
             checks.append(_guarded("neo4j", _neo4j, db))
             checks.append(_guarded("gds", _gds, db))
+            if db.capabilities.gds_version:
+                checks.append(_guarded("projections", _projections, db))
             checks += _group("migrations", _migrations, db)
             checks.append(model)
             checks += _group("indexes", _indexes, db, encoder if model.state == "ok" else None)
@@ -213,6 +215,17 @@ def _gds(db: Database) -> Check:
         "todo",
         "not installed; search works, algorithms do not",
         "Install the Graph Data Science plugin on the server, or run: pathrag server start",
+    )
+
+
+def _projections(db: Database) -> Check:
+    from pathrag_gds.graph.gds_client import GdsClient
+
+    with GdsClient(db.connection) as gds:
+        found = gds.projections()
+    told = "; ".join(f"{p.name} {p.nodes} nodes, {p.bytes // 2**20} MiB" for p in found)
+    return Check(
+        "projections", "ok", told or "none; pathrag migrate up makes them, search needs none"
     )
 
 

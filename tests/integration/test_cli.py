@@ -142,6 +142,7 @@ def test_doctor_is_content_with_the_demo(demo: Database, pathrag: Run) -> None:
     assert [(c["name"], c["state"]) for c in told["checks"]] == [
         ("neo4j", "ok"),
         ("gds", "ok"),
+        ("projections", "ok"),
         ("migrations", "ok"),
         ("model", "ok"),
         ("index chunk_text", "ok"),
