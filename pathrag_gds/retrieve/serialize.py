@@ -147,7 +147,7 @@ def relation_phrase(relation_type: str) -> str:
     """
     phrase = _spaced(relation_type)
     tokens = phrase.split()
-    passive = len(tokens) == 2 and tokens[0].endswith("ed") and tokens[1] == "by"
+    passive = len(tokens) == 2 and tokens[0].endswith(("ed", "en")) and tokens[1] == "by"
     placed = len(tokens) == 2 and tokens[0] in _PLACED and tokens[1] in ("in", "at", "on")
     return f"is {phrase}" if passive or placed else phrase or relation_type
 
