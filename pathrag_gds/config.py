@@ -46,6 +46,14 @@ class Connection:
     password: str = field(default="", repr=False)
     database: str = ""
 
+    def __post_init__(self) -> None:
+        if "@" in self.uri:
+            # The address is shown in messages, so no password may hide in it.
+            raise ConfigError(
+                "The address of the server holds a user name or a password.",
+                hint="Give them by NEO4J_USERNAME and NEO4J_PASSWORD.",
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pathrag_gds.graph.database import Row, _check_parameters
+from pathrag_gds.graph.database import Row
 from pathrag_gds.graph.queries import Query
 from pathrag_gds.models.reranker import PathScore
 from pathrag_gds.text import fold, words
@@ -26,7 +26,7 @@ class RecordingDatabase:
         self.texts: list[str] = []
 
     def run(self, query: Query, /, **parameters: Any) -> list[Row]:
-        _check_parameters(query, parameters)
+        query.check(parameters)
         self.calls.append((query.name, parameters))
         self.texts.append(query.text)
         answer = self.answers[query.name]

@@ -29,6 +29,7 @@ from pathrag_gds.errors import (
     ServerUnavailable,
 )
 from pathrag_gds.graph.queries import Query, load
+from pathrag_gds.graph.values import plain
 
 if TYPE_CHECKING:
     import neo4j
@@ -97,7 +98,7 @@ class Transaction:
 
     def run(self, query: Query, /, **parameters: Any) -> list[Row]:
         """Run one statement inside the transaction; same contract as :meth:`Database.run`."""
-        _check_parameters(query, parameters)
+        query.check(parameters)
         with _mapped_errors(query.name), _sent_values(query.name), _in_flight():
             result = self._transaction.run(query.text, parameters)
             return [_plain_row(record) for record in result]
@@ -168,7 +169,7 @@ class Database:
             ConfigError: A parameter is missing or unknown, or the statement is not rendered.
             DatabaseError: The server refused or failed it.
         """
-        _check_parameters(query, parameters)
+        query.check(parameters)
         began = time.perf_counter()
         rows = self._run(query, parameters)
         millis = (time.perf_counter() - began) * 1000
@@ -368,38 +369,8 @@ def probe_gds(connection: Connection, *, timeout_s: float = 3.0) -> str:
             raise
 
 
-def _check_parameters(query: Query, parameters: Mapping[str, Any]) -> None:
-    if query.slots or query.has_branches:
-        raise ConfigError(f"{query.name} must be rendered before it runs.")
-    declared = {param.name for param in query.params}
-    missing = sorted(declared - set(parameters))
-    unknown = sorted(set(parameters) - declared)
-    if missing:
-        raise ConfigError(f"{query.name}: parameter {missing[0]!r} is missing.")
-    if unknown:
-        raise ConfigError(f"{query.name}: there is no parameter {unknown[0]!r}.")
-
-
 def _plain_row(record: neo4j.Record) -> Row:
-    return {key: _plain(record[key]) for key in record.keys()}  # noqa: SIM118
-
-
-def _plain(value: Any) -> Any:
-    """Turn what JSON cannot hold into what it can: temporal values to ISO text, points to maps."""
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)) and not hasattr(value, "srid"):
-        # A duration is a tuple of four numbers: it has an ISO form of its own.
-        iso = getattr(value, "iso_format", None)
-        return iso() if iso else [_plain(item) for item in value]
-    if isinstance(value, (bytes, bytearray)):
-        return value.hex()
-    if hasattr(value, "srid"):
-        return {"srid": value.srid, "coordinates": list(value)}
-    iso = getattr(value, "iso_format", None)
-    return iso() if iso else str(value)
+    return dict(zip(record.keys(), map(plain, record.values()), strict=True))
 
 
 _QUOTED_VALUE = re.compile(r"(password|credentials)\S*\s*[=:]\s*\S+", re.IGNORECASE)

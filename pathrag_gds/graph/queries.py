@@ -170,6 +170,22 @@ class Query:
 
         return _SLOT.sub(value, text)
 
+    def check(self, parameters: Mapping[str, object]) -> None:
+        """Refuse to run what is not rendered, or with other parameters than the declared ones.
+
+        Raises:
+            ConfigError: Names the first parameter that is missing or unknown.
+        """
+        if self.slots or self.has_branches:
+            raise ConfigError(f"{self.name} must be rendered before it runs.")
+        declared = {param.name for param in self.params}
+        missing = sorted(declared - set(parameters))
+        unknown = sorted(set(parameters) - declared)
+        if missing:
+            raise ConfigError(f"{self.name}: parameter {missing[0]!r} is missing.")
+        if unknown:
+            raise ConfigError(f"{self.name}: there is no parameter {unknown[0]!r}.")
+
 
 def _branch_span(text: str) -> tuple[int, int]:
     matches = list(_BRANCH.finditer(text))

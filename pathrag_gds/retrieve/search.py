@@ -112,7 +112,7 @@ def search(
     """Search for the paths that answer a question.
 
     Args:
-        question: In plain language. Without a word in it, the result is ``not_in_graph``.
+        question: In plain language. Without a word in it, its vector alone finds seeds.
         config: How wide, how deep, what counts.
         trace: Appended to per depth when given: what was kept and what was cut.
 

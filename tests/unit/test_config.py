@@ -232,3 +232,10 @@ def test_sequences_become_tuples_and_lists_in_json() -> None:
     assert list(plain) == [f.name for f in fields(SearchConfig)]
     assert plain["rel_types"] == ["A", "B"]
     assert json.loads(json.dumps(plain)) == plain
+
+
+def test_no_password_hides_in_the_address() -> None:
+    with pytest.raises(ConfigError) as caught:
+        Connection("bolt://neo4j:secret-word@localhost:7687")
+    assert "secret-word" not in str(caught.value)
+    assert "NEO4J_PASSWORD" in caught.value.hint

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import math
 from typing import Any
 
 import neo4j.exceptions
@@ -26,14 +25,13 @@ from pathrag_gds.errors import (
 from pathrag_gds.graph.database import (
     Capabilities,
     Database,
-    _check_parameters,
     _mapped_errors,
-    _plain,
     _sent_values,
     operators,
     probe_gds,
 )
 from pathrag_gds.graph.queries import Branch, parse
+from pathrag_gds.graph.values import plain
 from tests.fakes import RecordingDatabase
 from tests.statements import statement
 
@@ -68,7 +66,7 @@ def mapped(error: Exception, connection: Connection | None = None) -> PathRAGErr
 )
 def test_parameters_must_be_the_declared_ones(parameters: dict[str, int], message: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        _check_parameters(FIND, parameters)
+        FIND.check(parameters)
     assert str(caught.value) == message
     with pytest.raises(ConfigError, match="parameter"):
         RecordingDatabase({"retrieve/find": []}).run(FIND, **parameters)
@@ -95,13 +93,13 @@ def test_an_unrendered_statement_is_refused(body: str) -> None:
     slot = "// slot key: x\n" if "${key}" in body else ""
     query = parse(f"// find: x\n// mode: read\n{slot}{body}", name="find", path="find.cypher")
     with pytest.raises(ConfigError, match="rendered"):
-        _check_parameters(query, {})
+        query.check({})
     filled = query.render({"key": "1"}) if slot else query.render({}, {"a": [Branch()]})
-    _check_parameters(filled, {})
+    filled.check({})
 
 
 @pytest.mark.parametrize(
-    ("value", "plain"),
+    ("value", "expected"),
     [
         (None, None),
         (True, True),
@@ -132,14 +130,15 @@ def test_an_unrendered_statement_is_refused(body: str) -> None:
         ),
     ],
 )
-def test_values_become_plain(value: Any, plain: Any) -> None:
-    result = _plain(value)
-    assert result == plain
-    assert type(result) is type(plain)
+def test_values_become_plain(value: Any, expected: Any) -> None:
+    result = plain(value)
+    assert result == expected
+    assert type(result) is type(expected)
 
 
-def test_not_a_number_stays_one() -> None:
-    assert math.isnan(_plain(float("nan")))
+def test_what_is_no_number_becomes_its_name() -> None:
+    inside = {"list": [float("nan"), float("inf"), -float("inf"), 1.5]}
+    assert plain(inside) == {"list": ["NaN", "Infinity", "-Infinity", 1.5]}
 
 
 @pytest.mark.parametrize(
