@@ -170,7 +170,7 @@ def write_lock(lanes: Iterable[tuple[str, Iterable[Artifact]]]) -> str:
     lines = [
         "# The jars of the embedded server: sha256, bytes, group:artifact:version[:classifier].",
         "# `plugin`: also linked into the plugins folder.",
-        "# Written by `python -m pathrag_gds.server.lock`; do not edit.",
+        "# Written by `python -m pathrag_gds.server.relock`; do not edit.",
     ]
     for name, artifacts in lanes:
         lines += ["", f"[{name}]"]

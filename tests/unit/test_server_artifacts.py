@@ -20,7 +20,7 @@ from pathrag_gds.server.artifacts import (
     read_lock,
     write_lock,
 )
-from pathrag_gds.server.lock import is_plugin, resolve_lane
+from pathrag_gds.server.relock import is_plugin, resolve_lane
 
 
 @pytest.mark.parametrize(("name", "jars", "plugins"), [("lts", 343, 38), ("current", 390, 38)])

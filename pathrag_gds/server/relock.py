@@ -1,6 +1,6 @@
 """Resolve the artifacts of every lane anew and write ``artifacts.lock``.
 
-Run ``python -m pathrag_gds.server.lock`` after a version in ``artifacts.py`` changed.
+Run ``python -m pathrag_gds.server.relock`` after a version in ``artifacts.py`` changed.
 """
 
 from __future__ import annotations
