@@ -185,9 +185,22 @@ def spawn(home: Home, installation: Installation, java: Path, heap: str) -> Proc
             start_new_session=True,
         )
     _children[child.pid] = child
-    process = Process(child.pid, started_at(child.pid))
-    process.write(home)
+    try:
+        process = Process(child.pid, started_at(child.pid))
+        process.write(home)
+    except BaseException:
+        # A server without a note would run on, and no command would find it.
+        _kill(child)
+        Process.forget(home)
+        raise
     return process
+
+
+def _kill(child: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+    del _children[child.pid]
 
 
 def _mebibytes(size: str) -> int:

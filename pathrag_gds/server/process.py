@@ -133,7 +133,10 @@ def start(
         record = settle_record(place, record, chosen, port, tell)
         lay_out(place, record, installation, page_cache)
         set_password(place, record, installation, java)
-        process = spawn(place, installation, java, heap)
+        try:
+            process = spawn(place, installation, java, heap)
+        except OSError as error:
+            raise refused("start the server of", place.path, error, hint=HOME_HINT) from error
         try:
             _wait(place, process, record.connection, probe, timeout_s)
         except BaseException:

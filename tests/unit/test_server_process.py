@@ -261,6 +261,37 @@ def test_interrupted_start_leaves_no_server(home: Path) -> None:
     assert status(home).state == "stopped"
 
 
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (OSError(28, "No space left on device"), EmbeddedServerError),
+        (KeyboardInterrupt(), KeyboardInterrupt),
+    ],
+)
+def test_server_that_cannot_be_noted_is_ended(
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException,
+    told: type[BaseException],
+) -> None:
+    started: list[int] = []
+
+    def write(noted: Process, place: Home) -> None:
+        started.append(noted.pid)
+        raise error
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Process, "write", write)
+        with pytest.raises(told):
+            start(home, probe=ready)
+    (pid,) = started
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    assert status(home).state == "stopped"
+    start(home, probe=ready)
+    assert status(home).state == "running"
+
+
 def test_failing_tool_is_shown_without_its_progress(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
