@@ -7,7 +7,7 @@ ready, ``pathrag_gds.graph.database.probe_gds``.
 from pathrag_gds.server.artifacts import DEFAULT_LANE, LANES, find_lane
 from pathrag_gds.server.backup import dump, restore
 from pathrag_gds.server.home import default_home
-from pathrag_gds.server.install import Installation, default_cache, install, missing_jars
+from pathrag_gds.server.install import Installation, default_cache, install
 from pathrag_gds.server.java import find_java
 from pathrag_gds.server.process import ServerStatus, logs, start, status, stop
 
@@ -23,7 +23,6 @@ __all__ = [
     "find_lane",
     "install",
     "logs",
-    "missing_jars",
     "restore",
     "start",
     "status",

@@ -24,7 +24,6 @@ __all__ = [
     "default_cache",
     "install",
     "local_repository",
-    "missing_jars",
 ]
 
 Progress = Callable[[int, int, str], None]
@@ -126,16 +125,6 @@ def install(
         fetched=fetched,
         reused=reused,
     )
-
-
-def missing_jars(lane: str = DEFAULT_LANE, *, cache: Path | None = None) -> list[str]:
-    """List the jars of a lane that are absent or damaged, as Maven coordinates; fetch nothing.
-
-    Raises:
-        ConfigError: There is no such lane.
-    """
-    folder = cache or default_cache()
-    return [str(a) for a in locked(lane) if not _intact(folder / a.path, a, hashed=True)]
 
 
 def _intact(path: Path, artifact: Artifact, *, hashed: bool) -> bool:

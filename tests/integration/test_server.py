@@ -27,7 +27,6 @@ from pathrag_gds.server import (
     dump,
     install,
     logs,
-    missing_jars,
     restore,
     start,
     status,
@@ -171,7 +170,6 @@ def test_truncated_jar_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     content = jar.read_bytes()
     jar.unlink()
     jar.write_bytes(content[:-1])
-    assert missing_jars("lts", cache=cache) == [str(victim)]
     monkeypatch.setenv("M2_REPO", str(tmp_path / "none"))
     second = install("lts", cache=cache)
     assert (second.fetched, second.reused) == (1, 0)
