@@ -7,6 +7,7 @@ in the formats that ``pathrag load`` takes.
 
 from __future__ import annotations
 
+import csv
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,9 @@ __all__ = [
     "FOLDER",
     "NODE_FILES",
     "RELATIONSHIP_FILES",
+    "DemoKeys",
     "DemoQuestion",
+    "keys",
     "questions",
 ]
 
@@ -50,6 +53,43 @@ class DemoQuestion:
     property: str = ""
     value: str = ""
     gold_path: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DemoKeys:
+    """What tells the demo's own data from others: each kind sorted.
+
+    Attributes:
+        entities: Ids of its entities.
+        chunks: Ids of its chunks.
+        relationships: Keys of its relationships.
+    """
+
+    entities: tuple[str, ...]
+    chunks: tuple[str, ...]
+    relationships: tuple[str, ...]
+
+
+def keys() -> DemoKeys:
+    """Read the ids of the demo's entities and chunks and the keys of its relationships."""
+    chunks = [
+        json.loads(line)["id"]
+        for path in CHUNK_FILES
+        for line in path.read_text(encoding="utf-8").splitlines()
+    ]
+    return DemoKeys(
+        tuple(sorted(_column("id:ID", NODE_FILES))),
+        tuple(sorted(chunks)),
+        tuple(sorted(_column("key", RELATIONSHIP_FILES))),
+    )
+
+
+def _column(name: str, paths: tuple[Path, ...]) -> list[str]:
+    rows = []
+    for path in paths:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows += [row[name] for row in csv.DictReader(file)]
+    return rows
 
 
 def questions() -> tuple[DemoQuestion, ...]:

@@ -18,9 +18,10 @@ from pathrag_gds.demo import (
     DOCUMENT,
     NODE_FILES,
     RELATIONSHIP_FILES,
+    keys,
 )
 from pathrag_gds.errors import ConfigError
-from pathrag_gds.graph.database import Database, QueryRunner, probe_gds
+from pathrag_gds.graph.database import Database, QueryRunner, Row, probe_gds
 from pathrag_gds.graph.queries import load
 from pathrag_gds.ingest.embed import embed
 from pathrag_gds.ingest.load import load_files
@@ -121,15 +122,17 @@ def run_demo(settings: Settings, question: str | None, *, progress: Bar) -> Demo
 def choose_tenant(db: QueryRunner, wanted: str) -> str:
     """Give the tenant that the demo goes into: never one that holds anything else.
 
+    A tenant that the demo was loaded into counts as its own only while nothing was added to it.
+
     Args:
         wanted: The only one to consider; empty for ``default``, then ``demo``.
 
     Raises:
-        ConfigError: None of them is empty or holds the demo.
+        ConfigError: None of them is empty or holds the demo alone.
     """
     candidates = [wanted] if wanted else [DEFAULT_TENANT, DEMO_TENANT]
     for tenant in candidates:
-        state = db.run(load("demo/tenant_state"), tenant=tenant, document=DOCUMENT)[0]
+        state = _tenant_state(db, tenant)
         if state["demo"] or not state["occupied"]:
             return tenant
     names = " and ".join(map(repr, candidates))
@@ -138,6 +141,19 @@ def choose_tenant(db: QueryRunner, wanted: str) -> str:
         "and the demo never mixes with it.",
         hint="Name an unused tenant: pathrag demo --tenant NAME",
     )
+
+
+def _tenant_state(db: QueryRunner, tenant: str) -> Row:
+    own = keys()
+    (state,) = db.run(
+        load("demo/tenant_state"),
+        tenant=tenant,
+        document=DOCUMENT,
+        entities=list(own.entities),
+        chunks=list(own.chunks),
+        keys=list(own.relationships),
+    )
+    return state
 
 
 def _next(settings: Settings, tenant: str) -> tuple[str, ...]:
@@ -188,7 +204,7 @@ def _migrate(db: Database, clock: _Clock) -> None:
 def _load(db: Database, tenant: str, clock: _Clock, progress: Bar) -> None:
     with clock.step("load") as detail, progress("Loading"):
         digest = _digest()
-        state = db.run(load("demo/tenant_state"), tenant=tenant, document=DOCUMENT)[0]
+        state = _tenant_state(db, tenant)
         if state["digest"] == digest:
             held = db.run(load("demo/contents"), tenant=tenant)[0]
             if tuple(held.values()) == SIZE:

@@ -16,7 +16,10 @@ from click.testing import CliRunner, Result
 from cli import cli
 from pathrag_gds.config import Connection
 from pathrag_gds.demo import CHUNK_FILES, DEFAULT_QUESTION, NODE_FILES, RELATIONSHIP_FILES
+from pathrag_gds.errors import ConfigError
 from pathrag_gds.graph.database import Database
+from pathrag_gds.ingest import load_files
+from pathrag_gds.serve.demo import choose_tenant
 from tests.statements import statement
 
 ROOT = Path(__file__).parents[2]
@@ -246,6 +249,53 @@ def test_demo_leaves_other_data_alone(migrated: Database, pathrag: Run) -> None:
     assert "--tenant demo" in told["next"][0]
     # The ontology of the tenant is not written either: nothing but the node is there.
     assert counted(migrated, "default") == 1
+
+
+ADDITIONS = {
+    "an entity": "CREATE (:__Entity__ {tenant: $tenant, id: 'x'})",
+    "a chunk": "CREATE (:Chunk {tenant: $tenant, id: 'x'})",
+    "a document": "CREATE (:Document {tenant: $tenant, id: 'x'})",
+    "a relationship": "MATCH (a:__Entity__ {tenant: $tenant, id: 'bob'}) "
+    "MATCH (b:__Entity__ {tenant: $tenant, id: 'joy'}) CREATE (a)-[:KNOWS]->(b)",
+}
+
+
+@pytest.mark.parametrize("addition", ADDITIONS)
+def test_demo_leaves_a_tenant_alone_that_data_were_added_to(
+    migrated: Database, addition: str
+) -> None:
+    load_files(migrated, [*CHUNK_FILES, *NODE_FILES, *RELATIONSHIP_FILES])
+    assert choose_tenant(migrated, "") == "default"
+    migrated.run(statement(ADDITIONS[addition]), tenant="default")
+    assert choose_tenant(migrated, "") == "demo"
+    with pytest.raises(ConfigError, match="Tenant 'default' of this database holds other data"):
+        choose_tenant(migrated, "default")
+
+
+def test_demo_after_a_load_into_its_tenant_goes_elsewhere(
+    database: Database, pathrag: Run, tmp_path: Path
+) -> None:
+    pathrag("demo")
+    mine = tmp_path / "mine.csv"
+    mine.write_text("id:ID,name,description\nbob,Robert,Mine.\nann,Ann,\n")
+    pathrag("load", str(mine))
+    told = json.loads(pathrag("demo", "--json").stdout)
+    assert told["tenant"] == "demo"
+    query = statement(
+        "MATCH (e:__Entity__ {tenant: 'default', id: 'bob'}) RETURN e.name AS name", mode="read"
+    )
+    assert database.run(query) == [{"name": "Robert"}]
+    assert counted(database, "demo") > 0
+
+
+def test_demo_goes_on_with_a_load_of_its_own_that_was_interrupted(
+    migrated: Database, pathrag: Run
+) -> None:
+    load_files(migrated, [*CHUNK_FILES, *NODE_FILES])
+    told = json.loads(pathrag("demo", "Who is Jane?", "--json").stdout)
+    assert told["tenant"] == "default"
+    steps = {step["name"]: step["detail"] for step in told["steps"]}
+    assert steps["load"].endswith("165 relationships, 32 chunks into tenant default")
 
 
 def test_demo_refuses_where_everything_is_taken(migrated: Database, pathrag: Run) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from pathrag_gds.config import SearchConfig
+from pathrag_gds.demo import keys
 from pathrag_gds.serve.demo import SIZE
 
 DEMO = files("pathrag_gds.demo")
@@ -223,3 +224,11 @@ def test_there_is_something_to_be_misled_by() -> None:
     assert distance("milk", "pawfield") == 3
     cats = [i for i, row in NODES.items() if row.get("species") == "cat"]
     assert len({NODES[cat]["fur_color"] for cat in cats}) == len(cats) == 3
+
+
+def test_its_keys_are_those_of_its_files() -> None:
+    own = keys()
+    assert own.entities == tuple(sorted(NODES))
+    assert own.relationships == tuple(sorted(BY_KEY))
+    assert own.chunks == tuple(sorted(CHUNKS))
+    assert (len(own.entities), len(own.relationships), len(own.chunks)) == SIZE

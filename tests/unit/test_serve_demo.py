@@ -12,7 +12,7 @@ import pytest
 import pathrag_gds.serve.demo as demo
 from pathrag_gds import server
 from pathrag_gds.config import Connection, Settings
-from pathrag_gds.demo import DOCUMENT
+from pathrag_gds.demo import DOCUMENT, keys
 from pathrag_gds.errors import ConfigError
 from pathrag_gds.serve.demo import choose_tenant
 from pathrag_gds.server import Installation, ServerStatus
@@ -48,6 +48,10 @@ def test_an_empty_tenant_or_the_demos_own_is_taken(
     db = database(**held)
     assert choose_tenant(db, wanted) == chosen
     assert {given["document"] for _, given in db.calls} == {DOCUMENT}
+    own = keys()
+    for _, given in db.calls:
+        told = [tuple(given[name]) for name in ("entities", "chunks", "keys")]
+        assert told == [own.entities, own.chunks, own.relationships]
 
 
 @pytest.mark.parametrize(
