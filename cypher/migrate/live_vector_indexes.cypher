@@ -1,9 +1,10 @@
 // live_vector_indexes: the vector indexes in use, as the embedding of the graph left them
 // mode: read
+// returns role: STRING entity or chunk
 // returns name: STRING
 // returns dimension: INTEGER
 // order: name
 MATCH (v:__VectorIndex__)
 WHERE v.index IS NOT NULL
-RETURN v.index AS name, v.dimension AS dimension
+RETURN v.role AS role, v.index AS name, v.dimension AS dimension
 ORDER BY name

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from pathrag_gds.errors import ApplyFailed, DimensionMismatch, IndexMissing, MigrationError
-from pathrag_gds.graph.database import Database
+from pathrag_gds.graph.database import Database, Row
 from pathrag_gds.graph.queries import Query, load
 from pathrag_gds.migrate.definitions import (
     Definition,
@@ -102,19 +102,39 @@ def read_schema(db: Database) -> tuple[Definition, ...]:
 
 
 def findings(db: Database, wanted: Sequence[Definition]) -> tuple[Finding, ...]:
-    """List how the schema differs from what applied migrations left.
+    """List how the schema differs from what applied migrations and ``pathrag embed`` left.
 
-    A vector index that ``pathrag embed --model`` made anew with other dimensions, and that is in
-    use, is no difference.
+    Args:
+        wanted: What the migrations ask for. Where other vectors are in force, their index is asked
+            for instead: ``pathrag embed --model`` makes it, maybe under another name and with other
+            dimensions, and drops the one that it replaces.
     """
-    live = {
-        (row["name"], str(row["dimension"])) for row in db.run(load("migrate/live_vector_indexes"))
+    return compare(_in_force(db, wanted), read_schema(db))
+
+
+def _in_force(db: Database, wanted: Sequence[Definition]) -> tuple[Definition, ...]:
+    live = {row["role"]: row for row in db.run(load("migrate/live_vector_indexes"))}
+    replaced = {
+        f"{role}_embedding": live[role]
+        for role in ("entity", "chunk")
+        if role in live and live[role]["name"] in (f"{role}_embedding", f"{role}_embedding_alt")
     }
     return tuple(
-        finding
-        for finding in compare(wanted, read_schema(db))
-        if finding.setting != "vector.dimensions" or (finding.name, finding.found) not in live
+        _moved(one, replaced[one.name]) if one.type == "VECTOR" and one.name in replaced else one
+        for one in wanted
     )
+
+
+def _moved(one: Definition, live: Row) -> Definition:
+    name, dimension = live["name"], str(live["dimension"])
+    if name == one.name and one.settings.get("vector.dimensions") == dimension:
+        return one
+    similarity = one.settings.get("vector.similarity_function", "cosine")
+    text = load(f"ingest/create_{name}").text
+    text = text.replace("$dimension", dimension).replace("$similarity", f"'{similarity}'")
+    moved = read_definition(text)
+    assert moved is not None
+    return moved
 
 
 def dropped_names(file: Migration, values: Mapping[str, str]) -> frozenset[str]:
@@ -223,5 +243,5 @@ def restore(
             )
         )
     if steps:
-        await_indexes(db, wanted, progress)
+        await_indexes(db, _in_force(db, wanted), progress)
     return tuple(steps), tuple(warnings)

@@ -15,6 +15,7 @@ from pathrag_gds.errors import DimensionMismatch, EncoderMismatch, IndexMissing,
 from pathrag_gds.graph.database import Database, Row
 from pathrag_gds.graph.schema import index_states, vector_record
 from pathrag_gds.ingest import EmbedProgress, embed, load_files
+from pathrag_gds.migrate import status, up, validate
 from pathrag_gds.models.encoder import EncodeProgress, load_encoder
 from pathrag_gds.retrieve.serialize import entity_text
 from pathrag_gds.types import Entity
@@ -84,6 +85,10 @@ def indexes(db: Database) -> dict[str, int]:
         for state in index_states(db)
         if state.type == "VECTOR"
     }
+
+
+def restored(db: Database) -> list[str]:
+    return [step.source for step in up(db).steps if step.action != "callback"]
 
 
 def test_everything_is_embedded_once(graph: Database) -> None:
@@ -216,6 +221,30 @@ def test_a_new_model_is_built_beside_and_switched(graph: Database) -> None:
     assert back.switched
     assert indexes(graph) == {"chunk_embedding": 384, "entity_embedding": 384}
     assert vectors(graph)["t", "bob"]["b"] is None
+
+
+def test_a_switch_leaves_the_schema_current(graph: Database) -> None:
+    embed(graph, HashEncoder())
+    small = HashEncoder(name="small", fingerprint="f2", dimension=8)
+    for encoder, alt in ((small, "_alt"), (HashEncoder(), "")):
+        embed(graph, encoder, switch=True)
+        there = {f"{role}_embedding{alt}": encoder.dimension for role in ("chunk", "entity")}
+        assert status(graph).findings == ()
+        assert status(graph).is_current
+        assert validate(graph).is_valid
+        assert restored(graph) == []
+        assert indexes(graph) == there
+
+        index = f"entity_embedding{alt}"
+        graph.run(statement(f"DROP INDEX {index}", "schema"))
+        (finding,) = status(graph).findings
+        assert (finding.name, finding.problem) == (index, "missing")
+        assert restored(graph) == [index]
+        assert indexes(graph) == there
+        assert status(graph).is_current
+        assert embed(graph, encoder).unchanged == 7
+        vector = encoder.encode([BOB])[0].tolist()
+        assert graph.run(NEAREST, index=index, vector=vector) == [{"id": "bob"}]
 
 
 def test_an_interrupted_switch_leaves_the_old_model_and_goes_on(graph: Database) -> None:
