@@ -5,16 +5,17 @@ from __future__ import annotations
 import errno
 import json
 import logging
+import shlex
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
 
 from pathrag_gds.errors import PathRAGError
 
-__all__ = ["Commands", "print_facts", "print_json", "run", "verbose_option"]
+__all__ = ["Commands", "command_line", "print_facts", "print_json", "run", "verbose_option"]
 
 INTERRUPTED = 130
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -87,6 +88,17 @@ def print_facts(facts: dict[str, Any], as_json: bool) -> None:
     for name, value in facts.items():
         if value not in ("", None):
             click.echo(f"{name:<{width}}  {plain(value)}")
+
+
+def command_line(words: Iterable[str]) -> str:
+    """Write a command so that a shell reads these words, to be copied from a message."""
+    return " ".join(map(_quoted, words))
+
+
+def _quoted(word: str) -> str:
+    plain = shlex.quote(word)
+    # Double quotes read better around an apostrophe, and hold where nothing else is special.
+    return f'"{word}"' if "'" in word and not set('"$`\\!') & set(word) else plain
 
 
 def run(group: click.Group) -> None:

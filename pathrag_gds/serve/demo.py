@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -29,6 +28,8 @@ from pathrag_gds.migrate.runner import status, up
 from pathrag_gds.models.encoder import Encoder, load_encoder
 from pathrag_gds.models.reranker import load_reranker
 from pathrag_gds.pathrag import PathRAG
+from pathrag_gds.serve.command import command_line
+from pathrag_gds.server.home import Home
 from pathrag_gds.types import SearchResult
 
 __all__ = ["DEMO_TENANT", "DemoReport", "Step", "choose_tenant", "run_demo"]
@@ -162,6 +163,10 @@ def _next(settings: Settings, tenant: str) -> tuple[str, ...]:
     home = server.status(settings.home or None).home
     if settings.uri:
         where += ["--uri", settings.uri]
+        if settings.username not in ("", "neo4j"):
+            where += ["--username", settings.username]
+        if settings.database:
+            where += ["--database", settings.database]
     elif home != server.default_home() or read_settings().uri:
         where += ["--home", str(home)]
     if tenant != DEFAULT_TENANT:
@@ -169,24 +174,22 @@ def _next(settings: Settings, tenant: str) -> tuple[str, ...]:
     commands = [[*words, *where]]
     if not settings.uri:
         commands.append(["pathrag", "server", "stop", *where])
-    return tuple(" ".join(_quoted(word) for word in command) for command in commands)
-
-
-def _quoted(word: str) -> str:
-    plain = shlex.quote(word)
-    # Double quotes read better around an apostrophe, and hold where nothing else is special.
-    return f'"{word}"' if "'" in word and not set('"$`\\!') & set(word) else plain
+    return tuple(map(command_line, commands))
 
 
 def _start_server(settings: Settings, clock: _Clock, progress: Bar) -> Connection:
-    home, lane = settings.home or None, settings.lane or server.status(settings.home or None).lane
+    home = settings.home or None
+    if settings.lane:
+        server.find_lane(settings.lane)
+    # Before anything is fetched: a home of the other lane could not use it.
+    lane = Home.at(home).check_lane(settings.lane or None)
     with clock.step("jars") as detail, progress("Fetching Neo4j", unit="bytes") as move:
-        done = server.install(lane or server.DEFAULT_LANE, move, verify=False)
+        done = server.install(lane, move, verify=False)
         reused = len(done.jars) - done.fetched - done.reused
         detail.append(f"{done.fetched} fetched, {done.reused} copied, {reused} were there")
     with clock.step("server") as detail, progress("Starting Neo4j"):
         ran = server.status(home).state == "running"
-        connection = server.start(home, lane or None, probe=probe_gds)
+        connection = server.start(home, lane, probe=probe_gds)
         detail.append(f"{'ran already' if ran else 'started'} at {connection.uri}")
     return connection
 

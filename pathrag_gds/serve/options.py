@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, fields, replace
 from typing import Any, Literal, TypeVar
 
@@ -26,6 +26,7 @@ __all__ = [
     "output_options",
     "read_connection",
     "read_search",
+    "repeated",
     "search_options",
 ]
 
@@ -129,6 +130,23 @@ def read_connection(values: Mapping[str, Any], *, embedded: bool = False) -> Set
     if settings.tenant:
         check_tenant(settings.tenant)
     return settings
+
+
+def repeated(
+    values: Mapping[str, Any],
+    names: Iterable[str] = ("uri", "username", "database", "home", "tenant"),
+) -> list[str]:
+    """Give the words that name server and tenant in a command that goes on from this one.
+
+    What environment or settings file say holds for the next command, too, and is left out.
+
+    Args:
+        values: The options of :func:`connection_options`.
+        names: Which of them to repeat.
+    """
+    given = [(f"--{name}", values.get(name)) for name in names]
+    words = [word for option, value in given if value for word in (option, str(value))]
+    return words + ["--ask-password"] * bool(values.get("ask_password"))
 
 
 def _stack(command: Command, *options: Callable[[Any], Any]) -> Command:

@@ -13,10 +13,11 @@ import pathrag_gds.serve.demo as demo
 from pathrag_gds import server
 from pathrag_gds.config import Connection, Settings
 from pathrag_gds.demo import DOCUMENT, keys
-from pathrag_gds.errors import ConfigError
+from pathrag_gds.errors import ConfigError, EmbeddedServerError
 from pathrag_gds.serve.demo import choose_tenant
 from pathrag_gds.server import Installation, ServerStatus
 from pathrag_gds.server.artifacts import find_lane
+from pathrag_gds.server.home import Home, Record
 from pathrag_gds.types import SearchResult, SearchStats
 from tests.fakes import RecordingDatabase
 
@@ -137,3 +138,24 @@ def test_next_commands_name_the_home_where_another_server_would_be_taken(
     report = demo.run_demo(Settings(), None, progress=silent)
     home = tmp_path / "home"
     assert report.next == (f"{QUERY} --home {home}", f"pathrag server stop --home {home}")
+
+
+def test_a_home_of_the_other_lane_is_refused_before_anything_is_fetched(
+    stage: Stage, tmp_path: Path
+) -> None:
+    home = Home.at(tmp_path / "other")
+    home.make()
+    home.write(Record("current", 7000, password="secret"))
+    settings = Settings(home=str(home.path), lane="lts")
+    with pytest.raises(EmbeddedServerError, match="was made by lane current"):
+        demo.run_demo(settings, None, progress=silent)
+    assert stage.done == []
+    demo.run_demo(Settings(home=str(home.path)), None, progress=silent)
+    assert stage.done[:2] == ["install current", "start current"]
+
+
+def test_next_commands_name_user_and_database_of_a_server_that_is_named(stage: Stage) -> None:
+    settings = Settings("bolt://mine:7687", "ann", "secret", database="my graph")
+    report = demo.run_demo(settings, None, progress=silent)
+    where = "--uri bolt://mine:7687 --username ann --database 'my graph'"
+    assert report.next == (f"{QUERY} {where}",)
