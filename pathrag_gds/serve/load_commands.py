@@ -7,10 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from pathrag_gds.config import DEFAULT_TENANT
-from pathrag_gds.serve.command import print_json
-from pathrag_gds.serve.options import connection_options, output_options, read_connection
+from pathrag_gds.serve.command import command_line, print_json
+from pathrag_gds.serve.options import (
+    connection_options,
+    output_options,
+    read_connection,
+    repeated,
+)
 
 if TYPE_CHECKING:
     from pathrag_gds.ingest.inputs import Input, Kind
@@ -61,7 +67,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "import_folder",
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Load nothing; write the files of neo4j-admin import there.",
+    help="Load nothing; write the files of neo4j-admin import there. Stops at a wrong row.",
 )
 @connection_options
 @output_options
@@ -95,6 +101,7 @@ def load(
     settings = read_connection(options)
     tenant = settings.tenant or DEFAULT_TENANT
     if import_folder is not None:
+        _refuse_options_of_a_load()
         _write_import_files(inputs, import_folder, tenant, create_missing, as_json)
         return
     with open_database(settings) as db, progress("Loading", unit="bytes") as move:
@@ -125,17 +132,41 @@ def load(
             f"chunks into tenant {tenant} in {report.seconds:.1f} s "
             f"({report.rows_per_s:,.0f} rows/s){resumed}."
         )
-        click.echo("Next: pathrag embed" + (f" --tenant {tenant}" * (tenant != DEFAULT_TENANT)))
+        click.echo("Next: " + command_line(["pathrag", "embed", *repeated(options)]))
     if error := report.partial_error():
         raise error
+
+
+def _refuse_options_of_a_load() -> None:
+    ctx = click.get_current_context()
+    names = {"on_error", "batch_size", "reject_folder", "no_resume"}
+    given = [
+        param.opts[0]
+        for param in ctx.command.params
+        if param.name in names
+        and ctx.get_parameter_source(param.name) is not ParameterSource.DEFAULT
+    ]
+    if given:
+        raise click.UsageError(
+            f"--to-import-csv stops at the first wrong row and loads nothing: leave out "
+            f"{' and '.join(given)}."
+        )
 
 
 def _write_import_files(
     inputs: list[Input], folder: Path, tenant: str, create_missing: bool, as_json: bool
 ) -> None:
     from pathrag_gds.ingest.import_csv import to_import_csv
+    from pathrag_gds.serve.terminal import progress
 
-    written = to_import_csv(inputs, folder, tenant=tenant, create_missing=create_missing)
+    with progress("Reading") as move:
+
+        def moved(path: Path, rows: int) -> None:
+            move(rows, None, f"{path.name} {rows:,} rows")
+
+        written = to_import_csv(
+            inputs, folder, tenant=tenant, create_missing=create_missing, progress=moved
+        )
     if as_json:
         print_json(
             {
@@ -207,4 +238,4 @@ def embed(as_json: bool, **options: Any) -> None:
         f"({report.texts_per_s:,.0f} texts/s); {report.unchanged} unchanged, "
         f"{report.empty} without text.{switched}"
     )
-    click.echo('Next: pathrag query "…"')
+    click.echo(" ".join(['Next: pathrag query "…"', *map(shlex.quote, repeated(options))]))

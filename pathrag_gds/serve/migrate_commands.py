@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from pathrag_gds.errors import ConfigError
-from pathrag_gds.serve.command import Commands, print_json
-from pathrag_gds.serve.options import connection_options, output_options, read_connection
+from pathrag_gds.serve.command import Commands, command_line, print_json
+from pathrag_gds.serve.options import (
+    connection_options,
+    output_options,
+    read_connection,
+    repeated,
+)
 
 if TYPE_CHECKING:
     from pathrag_gds.migrate.definitions import Finding
@@ -62,8 +67,10 @@ def migrate() -> None:
 def status(check: bool, as_json: bool, **options: Any) -> None:
     """Show what is applied, pending, or not as it should be."""
     from pathrag_gds.migrate import runner
+    from pathrag_gds.migrate.results import Validation
     from pathrag_gds.serve.terminal import console, show_table
 
+    again = _again(options)
     arguments = _arguments(options)
     with _open(options) as db:
         found = runner.status(db, **arguments)
@@ -81,7 +88,7 @@ def status(check: bool, as_json: bool, **options: Any) -> None:
         if found.is_current:
             click.echo(f"The schema is current, at version {found.version}.")
         else:
-            click.echo("Run: pathrag migrate up")
+            _advise(again, needs_repair=Validation(found.outcome).needs_repair)
     if check and not found.is_current:
         raise click.exceptions.Exit(1)
 
@@ -143,6 +150,7 @@ def validate(as_json: bool, **options: Any) -> None:
     """
     from pathrag_gds.migrate import runner
 
+    again = _again(options)
     arguments = _arguments(options)
     with _open(options) as db:
         found = runner.validate(db, **arguments)
@@ -151,10 +159,8 @@ def validate(as_json: bool, **options: Any) -> None:
     else:
         click.echo(f"{found.outcome}")
         _tell(found.findings, found.warnings)
-        if found.needs_repair:
-            click.echo("Run: pathrag migrate repair --dry-run")
-        elif not found.is_valid:
-            click.echo("Run: pathrag migrate up")
+        if not found.is_valid:
+            _advise(again, needs_repair=found.needs_repair)
     if not found.is_valid:
         raise click.exceptions.Exit(1)
 
@@ -258,6 +264,21 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
             )
         values[name] = value
     return {"placeholders": values or None, "folder": options.pop("folder")}
+
+
+def _again(options: dict[str, Any]) -> list[str]:
+    """Give the words by which a further command means the same server and the same files."""
+    words = repeated(options, ("uri", "username", "database", "home"))
+    if options["folder"]:
+        words += ["--folder", str(options["folder"])]
+    for given in options["placeholders"]:
+        words += ["--placeholder", given]
+    return words
+
+
+def _advise(again: list[str], *, needs_repair: bool) -> None:
+    action = ["repair", "--dry-run"] if needs_repair else ["up"]
+    click.echo("Run: " + command_line(["pathrag", "migrate", *action, *again]))
 
 
 def _progress(sentence: str) -> None:

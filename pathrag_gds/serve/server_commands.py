@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from pathrag_gds.serve.command import Commands, print_facts
-from pathrag_gds.serve.options import home_options, output_options, read_connection
+from pathrag_gds.serve.command import Commands, command_line, print_facts
+from pathrag_gds.serve.options import home_options, output_options, read_connection, repeated
 
 __all__ = ["server"]
 
@@ -139,7 +139,8 @@ def restore(file: Path, home: str | None, lane: str | None, overwrite: bool) -> 
 
     settings = read_connection({"home": home, "lane": lane}, embedded=True)
     embedded.restore(file, settings.home or None, lane=settings.lane or None, overwrite=overwrite)
-    click.echo("Restored. Start it with: pathrag server start")
+    start_it = command_line(["pathrag", "server", "start", *repeated({"home": home})])
+    click.echo(f"Restored. Start it with: {start_it}")
 
 
 def _server_facts(home: str) -> dict[str, Any]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -28,7 +30,10 @@ from pathrag_gds.errors import (
     PathRAGError,
     ServerUnavailable,
 )
-from pathrag_gds.serve.options import read_search
+from pathrag_gds.migrate.plan import Outcome
+from pathrag_gds.serve import terminal
+from pathrag_gds.serve.command import command_line
+from pathrag_gds.serve.options import read_search, repeated
 from pathrag_gds.types import (
     Answer,
     Cut,
@@ -489,6 +494,100 @@ def test_load_names_a_file_that_is_not_there() -> None:
     code, _, err = run("load", "nowhere.csv")
     assert code == 2
     assert "'nowhere.csv' does not exist" in err
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("--on-error", "skip"),
+        ("--batch-size", "10"),
+        ("--reject-folder", "rejects"),
+        ("--no-resume",),
+    ],
+)
+def test_import_files_take_no_option_of_a_load(tmp_path: Path, given: tuple[str, ...]) -> None:
+    (tmp_path / "nodes.csv").write_text("id:ID,name\na,Ann\n")
+    code, out, err = run("load", "nodes.csv", "--to-import-csv", "out", *given)
+    assert (code, out) == (2, "")
+    assert f"leave out {given[0]}." in err
+    assert not (tmp_path / "out").exists()
+
+
+def test_import_files_tell_how_far_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[tuple[str, int, str]] = []
+
+    @contextmanager
+    def noting(what: str, *, unit: str = "") -> Iterator[Callable[..., None]]:
+        yield lambda done, total=None, detail="": told.append((what, done, detail))
+
+    monkeypatch.setattr(terminal, "progress", noting)
+    (tmp_path / "nodes.csv").write_text("id:ID,name\na,Ann\nb,Ben\n")
+    code, out, _ = run("load", "nodes.csv", "--to-import-csv", "out")
+    assert code == 0
+    assert out.startswith("2 nodes and 0 relationships in out.\n")
+    assert told == [("Reading", 2, "nodes.csv 2 rows")]
+
+
+def test_a_command_in_a_message_can_be_copied() -> None:
+    words = ["pathrag", "query", "Who is Bob's friend?", "--tenant", "a b", "--home", "/x$y"]
+    told = command_line(words)
+    assert told == """pathrag query "Who is Bob's friend?" --tenant 'a b' --home '/x$y'"""
+    assert shlex.split(told) == words
+    odd = ["it's $HOME", '"', "`", "\\", "!"]
+    assert shlex.split(command_line(odd)) == odd
+
+
+def test_what_goes_on_names_the_same_server_and_tenant() -> None:
+    assert repeated({"home": "a b", "tenant": "t", "uri": None, "lane": "lts"}) == [
+        *("--home", "a b", "--tenant", "t"),
+    ]
+    given = {"uri": "bolt://x", "username": "ann", "database": "d", "ask_password": True}
+    assert repeated(given) == [
+        *("--uri", "bolt://x", "--username", "ann", "--database", "d", "--ask-password"),
+    ]
+    assert repeated({}) == []
+
+
+def test_a_restored_server_is_started_by_the_command_that_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pathrag_gds.server.restore", lambda *_, **__: None)
+    assert run("server", "restore", "x.dump")[1] == (
+        "Restored. Start it with: pathrag server start\n"
+    )
+    assert run("server", "restore", "x.dump", "--home", "my home")[1] == (
+        "Restored. Start it with: pathrag server start --home 'my home'\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("outcome", "advice"),
+    [
+        ("INCOMPLETE_DATABASE", "up"),
+        ("DIFFERENT_CONTENT", "repair --dry-run"),
+        ("INCOMPLETE_MIGRATIONS", "repair --dry-run"),
+    ],
+)
+@pytest.mark.parametrize("command", ["status", "validate"])
+def test_migrate_names_the_command_that_helps(
+    monkeypatch: pytest.MonkeyPatch, command: str, outcome: Outcome, advice: str
+) -> None:
+    import pathrag_gds.graph.connect
+    from pathrag_gds.migrate import runner
+    from pathrag_gds.migrate.results import Status, Validation
+
+    monkeypatch.setattr(pathrag_gds.graph.connect, "open_database", lambda _: nullcontext())
+    monkeypatch.setattr(runner, "status", lambda *_, **__: Status(outcome, ()))
+    monkeypatch.setattr(runner, "validate", lambda *_, **__: Validation(outcome))
+    more = ("--home", "my home", "--placeholder", "vector_dimensions=8")
+    code, out, _ = run("migrate", command, *more)
+    assert code == (0 if command == "status" else 1)
+    told = out.splitlines()[-1]
+    assert told == (
+        f"Run: pathrag migrate {advice} --home 'my home' --placeholder vector_dimensions=8"
+    )
 
 
 def test_clean_asks_first() -> None:
