@@ -5,6 +5,7 @@ Precedence everywhere: flag > environment > ``pathrag.toml`` > default.
 
 from __future__ import annotations
 
+import math
 import os
 import tomllib
 from collections.abc import Mapping
@@ -104,20 +105,33 @@ def read_settings(
 
     A user name, password or database beside a URI belongs to that URI, so a password for one
     server never goes to another. One without a URI beside it belongs to whichever is named:
-    ``--uri`` with ``NEO4J_PASSWORD`` works.
+    ``--uri`` with ``NEO4J_PASSWORD`` works. ``--home`` names the embedded server, so it goes before
+    a server that environment or file name.
 
     Args:
-        flags: Values by field name; None or empty means not given.
+        flags: Values by field name; None or empty means not given, but an empty tenant is refused.
         environment: Defaults to the process's.
         folder: Where ``pathrag.toml`` may lie; defaults to the current folder.
 
     Raises:
-        ConfigError: The file is not valid TOML, or has a key or type that is unknown.
+        ConfigError: ``uri`` and ``home`` are both given; the file is not valid TOML, or has a key
+            or type that is unknown.
+        TenantError: The tenant is no tenant.
     """
+    flags = flags or {}
+    if flags.get("tenant") is not None:
+        # An empty variable must not turn one tenant's call into another's.
+        check_tenant(flags["tenant"] or "")
+    given = {key: value for key, value in flags.items() if value}
+    if "uri" in given and "home" in given:
+        raise ConfigError(
+            "--uri and --home name two servers.",
+            hint="--home is the folder of the embedded server; leave one of them out.",
+        )
     environment = os.environ if environment is None else environment
     file = (folder or Path.cwd()) / SETTINGS_FILE
     levels: list[tuple[str, dict[str, str]]] = [
-        ("flag", {k: v for k, v in (flags or {}).items() if v}),
+        ("flag", given),
         (
             "environment",
             {k: environment[name] for k, name in _ENVIRONMENT.items() if environment.get(name)},
@@ -133,7 +147,12 @@ def read_settings(
             credential = key in ("username", "password", "database")
             if key not in merged and not (credential and elsewhere):
                 merged[key] = value
-    return Settings(**merged)
+    settings = Settings(**merged)
+    if settings.tenant:
+        check_tenant(settings.tenant)
+    if "home" in given:
+        return replace(settings, uri="", username="", password="", database="", source="")
+    return settings
 
 
 def _read_file(file: Path) -> dict[str, str]:
@@ -181,7 +200,7 @@ class SearchConfig:
         local_keep: Children that each parent is guaranteed while half the beam lasts.
         rerank_limit: Texts scored per depth at most; 0 for all. Parents take turns, each with its
             most similar node.
-        text_budget: Tokens of a path's text at most; 0 for what the reranker can read.
+        text_budget: Tokens of a path's text at most, as far as the encoder reads; 0 for all that.
         min_score: Paths whose confidence is below are left out of the result.
         revisit: ``node``: no node twice in a path; ``edge``: no relationship twice; ``topic``:
             never back to the start; ``none``: anything.
@@ -191,7 +210,7 @@ class SearchConfig:
         weight_link: Weight of how surely the start was linked to the question.
         rel_types: Relationship types that may be followed; empty for all.
         labels: Labels that seeds and neighbours must have one of; empty for all.
-        node_filter: In neo4j-graphrag's syntax, on every node after the start.
+        node_filter: In neo4j-graphrag's syntax, on seeds and on every node after the start.
         relationship_filter: The same on every relationship.
         time_limit_s: Stop after so many seconds and give the best so far, outcome ``partial``.
     """
@@ -243,15 +262,24 @@ class SearchConfig:
                 raise ConfigError(
                     f"{name} must be one of {', '.join(policies)}, not {getattr(self, name)!r}."
                 )
+        for name in ("min_score", "depth_penalty", "weight_rerank", "weight_link", "time_limit_s"):
+            value = getattr(self, name)
+            number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if not (number and math.isfinite(value)) and (name, value) != ("time_limit_s", None):
+                raise ConfigError(f"{name} must be a number, not {value!r}.")
         if self.time_limit_s is not None and not self.time_limit_s > 0:
             raise ConfigError(f"time_limit_s must be above 0, not {self.time_limit_s!r}.")
         if not 0 <= self.min_score <= 1:
             raise ConfigError(f"min_score must be from 0 to 1, not {self.min_score!r}.")
         for name in ("rel_types", "labels"):
             values = getattr(self, name)
-            if isinstance(values, str):
-                raise ConfigError(f"{name} takes a sequence of names, not one string {values!r}.")
+            named = isinstance(values, (list, tuple)) and all(isinstance(v, str) for v in values)
+            if not named:
+                raise ConfigError(f"{name} takes a sequence of names, not {values!r}.")
             object.__setattr__(self, name, tuple(values))
+        for name in ("node_filter", "relationship_filter"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise ConfigError(f"{name} takes a filter, not {getattr(self, name)!r}.")
 
     @classmethod
     def preset(cls, name: str, **overrides: Any) -> SearchConfig:

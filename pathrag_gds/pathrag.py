@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from pathrag_gds.config import DEFAULT_TENANT, SearchConfig, check_tenant, read_settings
-from pathrag_gds.errors import ConfigError, EncoderMismatch, IndexMissing
+from pathrag_gds.errors import ConfigError, DimensionMismatch, IndexMissing
 from pathrag_gds.types import DepthTrace, Explanation, SearchResult
 
 if TYPE_CHECKING:
     from pathrag_gds.config import Settings
-    from pathrag_gds.graph.database import Database, QueryRunner
+    from pathrag_gds.graph.database import Database
     from pathrag_gds.models.encoder import Encoder
     from pathrag_gds.models.reranker import Reranker
     from pathrag_gds.retrieve.search import SearchContext
@@ -109,11 +109,12 @@ class PathRAG:
         from pathrag_gds.models.encoder import load_encoder
         from pathrag_gds.models.reranker import load_reranker
 
+        tenant = check_tenant(settings.tenant or DEFAULT_TENANT)
         encoder = load_encoder(settings.model or None)
         reranker = load_reranker(settings.reranker or None, encoder)
         return cls(
             open_database(settings),
-            tenant=settings.tenant or DEFAULT_TENANT,
+            tenant=tenant,
             config=config,
             encoder=encoder,
             reranker=reranker,
@@ -133,7 +134,10 @@ class PathRAG:
         self.database.close()
 
     def refresh(self) -> None:
-        """Forget what is known of the graph's types and indexes; the next search asks again."""
+        """Forget what is known of the graph's types and indexes; the next search reads it again.
+
+        Call it after another process loaded data: types that are new are not followed before.
+        """
         with self._lock:
             self._contexts.clear()
 
@@ -184,16 +188,33 @@ class PathRAG:
         overrides: Mapping[str, Any],
         trace: list[DepthTrace] | None,
     ) -> SearchResult:
+        if not question.strip():
+            raise ConfigError("The question is empty.", hint='Ask one: "Who is Jane?"')
+        config = (config or self.config).with_(**overrides)
+        tenant = check_tenant(self.tenant if tenant is None else tenant)
+        known = self._known(tenant)
+        if known is not None:
+            try:
+                return self._run(question, config, known, trace)
+            except (DimensionMismatch, IndexMissing):
+                # What was read may be out of date, after a switch to another model for one.
+                if trace is not None:
+                    trace.clear()
+        return self._run(question, config, self._read(tenant), trace)
+
+    def _run(
+        self,
+        question: str,
+        config: SearchConfig,
+        context: SearchContext,
+        trace: list[DepthTrace] | None,
+    ) -> SearchResult:
         from pathrag_gds.retrieve.search import run, search
 
-        if not question.strip():
-            raise ConfigError("The question is empty.")
-        config = (config or self.config).with_(**overrides)
-        context = self._context(check_tenant(tenant or self.tenant))
         warnings = list(context.warnings)
-        known = {t.name for t in context.ontology.relation_types}
+        types = {t.name for t in context.ontology.relation_types}
         for name in config.rel_types:
-            if name not in known:
+            if name not in types:
                 warnings.append(f"The graph has no relationship type {name!r}.")
         vector = None
         if context.question_vector is not None:
@@ -201,86 +222,19 @@ class PathRAG:
         context = replace(context, question_vector=vector, warnings=tuple(warnings))
         return run(self.database, search(question, config, context, trace))
 
-    def _context(self, tenant: str) -> SearchContext:
+    def _known(self, tenant: str) -> SearchContext | None:
         with self._lock:
-            known = self._contexts.get(tenant)
-        if known is not None:
-            return known
-        context = self._read_context(tenant)
+            return self._contexts.get(tenant)
+
+    def _read(self, tenant: str) -> SearchContext:
+        from pathrag_gds.retrieve.context import read_context
+
+        context = read_context(self.database, tenant, encoder=self.encoder, reranker=self.reranker)
         with self._lock:
-            if len(self._contexts) >= _MAX_TENANTS:
-                self._contexts.pop(next(iter(self._contexts)))
-            self._contexts[tenant] = replace(context, setup_round_trips=0)
+            # What something is missing from is read again the next time: it may have come.
+            self._contexts.pop(tenant, None)
+            if not context.warnings:
+                if len(self._contexts) >= _MAX_TENANTS:
+                    self._contexts.pop(next(iter(self._contexts)))
+                self._contexts[tenant] = context
         return context
-
-    def _read_context(self, tenant: str) -> SearchContext:
-        from pathrag_gds.graph.schema import (
-            index_states,
-            read_ontology,
-            tenant_size,
-            vector_record,
-        )
-        from pathrag_gds.retrieve.search import SearchContext
-        from pathrag_gds.retrieve.seeds import SMALL_TENANT
-
-        counting = _Counting(self.database)
-        warnings: list[str] = []
-        indexes = {state.name: state for state in index_states(counting)}
-        text_index = indexes.get("entity_text")
-        if text_index is None or text_index.state != "ONLINE":
-            state = "absent" if text_index is None else text_index.state
-            raise IndexMissing(
-                f"The full-text index entity_text is {state}.",
-                hint="Run: pathrag migrate up" if text_index is None else "Try again in a moment.",
-            )
-        record = vector_record(counting, "entity")
-        size = tenant_size(counting, tenant, at_most=SMALL_TENANT + 1)
-        ontology = read_ontology(counting, tenant)
-        small = size <= SMALL_TENANT
-        if not size:
-            warnings.append(f"Tenant {tenant!r} has no entities. Run: pathrag load FILES")
-        if record is None:
-            warnings.append(
-                "Nothing is embedded, so paths start from names and words alone. Run: pathrag embed"
-            )
-        else:
-            if record.fingerprint != self.encoder.fingerprint:
-                raise EncoderMismatch(
-                    f"The vectors in the database are of {record.encoder!r} "
-                    f"({record.fingerprint}), the encoder in use is {self.encoder.name!r} "
-                    f"({self.encoder.fingerprint}).",
-                    hint=f"Embed again: pathrag embed --model {self.encoder.name}\n"
-                    f"Or use the other encoder: --model {record.encoder}",
-                )
-            vectors = indexes.get(record.index)
-            if not small and (vectors is None or vectors.state != "ONLINE"):
-                raise IndexMissing(
-                    f"The vector index {record.index} is "
-                    f"{'absent' if vectors is None else vectors.state}.",
-                    hint="Run: pathrag doctor",
-                )
-        return SearchContext(
-            tenant=tenant,
-            ontology=ontology,
-            reranker=self.reranker,
-            question_vector=None if record is None else (),
-            vector_index="entity_embedding" if record is None else record.index,
-            vector_property="embedding" if record is None else record.property,
-            small=small,
-            text_limit=self.encoder.max_tokens,
-            count_tokens=self.encoder.count_tokens,
-            setup_round_trips=counting.count,
-            warnings=tuple(warnings),
-        )
-
-
-@dataclass(slots=True)
-class _Counting:
-    """Count the statements of the set-up."""
-
-    db: QueryRunner
-    count: int = 0
-
-    def run(self, query: Any, /, **parameters: Any) -> list[dict[str, Any]]:
-        self.count += 1
-        return self.db.run(query, **parameters)

@@ -248,11 +248,11 @@ class SearchStats:
 
     Attributes:
         round_trips: Statements run inside the search.
-        setup_round_trips: Statements run once per process before it (ontology, indexes).
+        setup_round_trips: Statements run once per process and tenant (ontology, indexes).
         depth: Expansions that were run.
         candidates: Paths that were considered, seeds included.
-        texts_scored: Texts that the reranker really read.
-        cache_hits: Texts whose score was known.
+        texts_scored: Distinct texts that were scored in this search.
+        cache_hits: Paths whose text had been scored already in this search.
         truncated: Nodes whose relationships were not all read, because of a cap.
         millis: Wall time by stage, and ``total``.
     """

@@ -81,7 +81,10 @@ class RelationType:
 
 @dataclass(frozen=True, slots=True)
 class EntityType:
-    """A label of one tenant, with the property keys that its nodes have, sorted."""
+    """A label of one tenant, with the property keys that its nodes have, sorted.
+
+    The empty name stands for entities without a label of their own.
+    """
 
     name: str
     count: int

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT_ENCODER",
-    "TEXT_TEMPLATE_VERSION",
     "EncodeProgress",
     "Encoder",
     "OnnxEncoder",
@@ -38,7 +37,7 @@ EncodeProgress = Callable[[int, int], None]
 
 DEFAULT_ENCODER = "all-MiniLM-L6-v2"
 # Raise when the way a node becomes a text changes: stored vectors are then no longer comparable.
-TEXT_TEMPLATE_VERSION = "1"
+INPUT_VERSION = "1"
 MAX_TOKENS = 256
 MODEL_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
@@ -145,7 +144,7 @@ class OnnxEncoder:
     def fingerprint(self) -> str:
         """Give the short hex that names these vectors; reads the files, not the model."""
         files = [self._read(MODEL_FILE), self._read(TOKENIZER_FILE)]
-        rest = f"{_POOLING},{self._max_tokens},{TEXT_TEMPLATE_VERSION}"
+        rest = f"{_POOLING},{self._max_tokens},{INPUT_VERSION}"
         return fingerprint_of(*files, rest.encode())
 
     def encode(self, texts: Sequence[str], *, progress: EncodeProgress | None = None) -> Matrix:

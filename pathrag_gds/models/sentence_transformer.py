@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pathrag_gds.errors import MissingExtra, ModelError
 from pathrag_gds.models.encoder import (
-    TEXT_TEMPLATE_VERSION,
+    INPUT_VERSION,
     EncodeProgress,
     fingerprint_of,
     well_formed,
@@ -96,7 +96,7 @@ class SentenceTransformerEncoder:
             *weight_bytes(self._model),
             *(repr(module).encode() for module in self._model),
             tokenizer_bytes(self._model.tokenizer),
-            f"l2,{self.max_tokens},{TEXT_TEMPLATE_VERSION}".encode(),
+            f"l2,{self.max_tokens},{INPUT_VERSION}".encode(),
         )
 
     def encode(self, texts: Sequence[str], *, progress: EncodeProgress | None = None) -> Matrix:

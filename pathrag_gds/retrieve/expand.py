@@ -127,10 +127,9 @@ def _rendered(branches: Branches, slot: str, shown: str) -> Query:
 
 
 def _shown(ontology: Ontology) -> str:
-    """Name the keys that a neighbour may have; all where nodes without labels may have others."""
+    """Name the keys that a neighbour may have, where they are known and few; else take all."""
     keys = {key for t in ontology.entity_types for key in t.properties} - {*OWN_KEYS}
-    labelled = all(t.domains and t.ranges for t in ontology.relation_types)
-    if not ontology.entity_types or not labelled or len(keys) > MAX_NAMED_KEYS:
+    if not ontology.entity_types or len(keys) > MAX_NAMED_KEYS:
         return ALL_BUT_VECTORS
     return ", ".join(f".{escape_identifier(key)}" for key in (*OWN_KEYS, *sorted(keys)))
 

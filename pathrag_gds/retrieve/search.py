@@ -14,9 +14,10 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pathrag_gds.config import SearchConfig
+from pathrag_gds.errors import QueryTimeout
 from pathrag_gds.graph.database import QueryRunner, Row
 from pathrag_gds.graph.queries import load
 from pathrag_gds.graph.schema import Ontology
@@ -55,6 +56,7 @@ Steps = Generator[Request, list[Row], SearchResult]
 
 # The clock is looked at between batches of so many texts: about a quarter of a second on two cores.
 _SCORE_BATCH = 64
+_LEAST_TIMEOUT_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,8 @@ class SearchContext:
         vector_index: Name of the vector index in force.
         vector_property: Property that it indexes.
         small: The tenant is small enough to be scanned.
+        crowding: Entities of all tenants for each of this one's, at least 1: so much further an
+            index must reach.
         text_limit: Tokens that the reranker reads; 0 for no limit.
         count_tokens: How the reranker counts.
         setup_round_trips: What it took to know all this.
@@ -83,6 +87,7 @@ class SearchContext:
     vector_index: str = "entity_embedding"
     vector_property: str = "embedding"
     small: bool = True
+    crowding: int = 1
     text_limit: int = 0
     count_tokens: Callable[[str], int] | None = None
     setup_round_trips: int = 0
@@ -95,7 +100,12 @@ def run(db: QueryRunner, steps: Steps) -> SearchResult:
     try:
         request = next(steps)
         while True:
-            request = steps.send(db.run(request.query, **request.parameters))
+            try:
+                rows = db.run(request.query, **request.parameters)
+            except QueryTimeout as error:
+                request = steps.throw(error)
+            else:
+                request = steps.send(rows)
     except StopIteration as stop:
         result: SearchResult = stop.value
         return result
@@ -156,25 +166,45 @@ class _State:
     began: float = 0.0
     seed_filter: Predicate = field(init=False)
     hop_filter: Predicate = field(init=False)
+    text_budget: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.began = self.context.clock()
         self.seed_filter = _filter(self.config, "e")
         self.hop_filter = _filter(self.config, "m", "r")
+        budgets = (self.config.text_budget, self.context.text_limit)
+        self.text_budget = min((budget for budget in budgets if budget), default=0)
 
     # Statements
 
     def ask(self, stage: str, request: Request) -> Generator[Request, list[Row], list[Row]]:
-        """Yield a request, count it and time it."""
+        """Yield a request, count it and time it.
+
+        Under a time limit the server stops the statement when the time is up; that gives no rows.
+        """
         began = self.context.clock()
-        rows = yield request
+        try:
+            rows = yield self._limited(request)
+        except QueryTimeout:
+            if self.config.time_limit_s is None:
+                raise
+            self.partial = True
+            rows = []
         self.millis[stage] += (self.context.clock() - began) * 1000
         self.round_trips += 1
         return rows
 
+    def _limited(self, request: Request) -> Request:
+        limit = self.config.time_limit_s
+        if limit is None or self.partial:
+            return request
+        # What is left, but long enough to fetch what is shown of the best so far.
+        left = max(limit - (self.context.clock() - self.began), _LEAST_TIMEOUT_S)
+        return replace(request, query=replace(request.query, timeout_s=left))
+
     def find_seeds(self) -> Generator[Request, list[Row], Seeds]:
         """Find anchors and seeds; ask again with a longer reach while other tenants crowd in."""
-        over_fetch = OVER_FETCH
+        over_fetch = OVER_FETCH * self.context.crowding
         while True:
             request = seeds_request(
                 self.question,
@@ -351,7 +381,7 @@ class _State:
                 path,
                 self.entities,
                 phrasing=self.context.ontology.phrasing,
-                budget=self.config.text_budget or self.context.text_limit,
+                budget=self.text_budget,
                 count_tokens=self.context.count_tokens,
             )
             for path, _ in paths
@@ -362,6 +392,7 @@ class _State:
             for (path, parent), text in zip(paths, texts, strict=True)
             if text in self.scores
         ]
+        self._note(depth, "time_limit", len(paths) - len(scored))
         answers = [item[3] for item in scored]
         prefixes = [item[4] for item in scored]
         if self.config.normalize_within_depth:
@@ -417,9 +448,14 @@ class _State:
 
     def _results(self) -> list[Candidate]:
         config = self.config
-        passing = [c for c in self.best.values() if c.answer >= config.min_score]
-        self._note(self.depth, "min_score", len(self.best) - len(passing))
-        return sorted(passing, key=_result_order)[: config.top_k]
+        ranked = sorted(self.best.values(), key=_result_order)
+        passing = [c for c in ranked if c.answer >= config.min_score]
+        for candidate in ranked:
+            if candidate.answer < config.min_score:
+                self._note(candidate.path.depth, "min_score", 1)
+        for candidate in passing[config.top_k :]:
+            self._note(candidate.path.depth, "top_k", 1)
+        return passing[: config.top_k]
 
     def _ranked(self, rank: int, candidate: Candidate, sources: Mapping[str, Source]) -> RankedPath:
         path = candidate.path

@@ -24,6 +24,9 @@ OVER_FETCH = 4
 FUSION_K = 60
 # An index is never asked for more rows than this, unless more seeds are wanted.
 LONGEST_REACH = 10_000
+# Lucene refuses more than 1,024 clauses. A term is one for each of the five indexed properties.
+MAX_PHRASES = 500
+MAX_TERMS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +71,10 @@ def seeds_request(
         over_fetch: Rows asked of an index per row wanted, since it holds all tenants.
     """
     keys = tuple(dict.fromkeys(key for m in mentions(question) for key in m.keys))
-    terms = content_terms(question)
-    aliases = phrase_query("alias_keys", keys)
+    terms = content_terms(question)[:MAX_TERMS]
+    # Of a very long question the short runs of words are looked up: most names are short.
+    phrases = sorted(keys, key=lambda key: key.count(" "))[:MAX_PHRASES]
+    aliases = phrase_query("alias_keys", phrases)
     suffix = "_exact" if small else ""
     wanted = {
         "name": bool(keys),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any
 
 from pathrag_gds.graph.database import Row
@@ -48,12 +50,17 @@ def entity_of_row(row: Row) -> Entity:
 def edge_of_row(row: Row) -> Edge:
     """Make a relationship of the columns ``tail, forward, key, type, relationship, id``.
 
-    A relationship that another tool wrote has no key of ours: then its type and ends are it.
+    A relationship that another tool wrote has no key of ours: then its type, its ends and what it
+    says are it, so that parallel ones which differ stay apart.
     """
     source, target = (row["tail"], row["id"]) if row["forward"] else (row["id"], row["tail"])
     properties = row["relationship"] or {}
+    key = row["key"]
+    if key is None:
+        said = json.dumps(properties, sort_keys=True, default=str)
+        key = f"{source}|{row['type']}|{target}|{sha256(said.encode()).hexdigest()[:12]}"
     return Edge(
-        key=row["key"] if row["key"] is not None else f"{source}|{row['type']}|{target}",
+        key=key,
         source=source,
         target=target,
         type=row["type"],

@@ -28,7 +28,6 @@ def rag(demo: Database) -> PathRAG:
 def comparable(result: Any) -> dict[str, Any]:
     plain: dict[str, Any] = json.loads(json.dumps(result.to_dict()))
     plain["stats"].pop("millis")
-    plain["stats"].pop("setup_round_trips")
     return plain
 
 
@@ -49,7 +48,7 @@ def test_a_search_makes_depth_plus_three_round_trips(
     rag: PathRAG, beam_width: int, small: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not small:
-        monkeypatch.setattr("pathrag_gds.retrieve.seeds.SMALL_TENANT", 0)
+        monkeypatch.setattr("pathrag_gds.retrieve.context.SMALL_TENANT", 0)
     result = rag.search(VILLAGE, beam_width=beam_width)
     assert result.stats.depth == 6
     assert result.stats.round_trips == 6 + 3
@@ -145,17 +144,29 @@ def test_lucene_syntax_in_a_question_is_only_text(
     rag: PathRAG, small: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not small:
-        monkeypatch.setattr("pathrag_gds.retrieve.seeds.SMALL_TENANT", 0)
+        monkeypatch.setattr("pathrag_gds.retrieve.context.SMALL_TENANT", 0)
     for text in LUCENE.split():
         found = rag.search(f"Who is Jane {text} Jane", max_depth=0)
         assert [a.id for a in found.anchors] == ["jane"], text
+
+
+@pytest.mark.parametrize("small", [True, False])
+def test_a_very_long_question_is_answered(
+    rag: PathRAG, small: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not small:
+        monkeypatch.setattr("pathrag_gds.retrieve.context.SMALL_TENANT", 0)
+    filler = " ".join(f"word{i}" for i in range(400))
+    found = rag.search(f"Who owns Bob the Cat? {filler}", max_depth=1)
+    assert [a.id for a in found.anchors] == ["bob"]
+    assert found.outcome == "answered"
 
 
 def test_both_ways_to_seeds_find_the_same_anchors(
     rag: PathRAG, demo: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     exact = [rag.search(q.question, max_depth=0).anchors for q in questions()]
-    monkeypatch.setattr("pathrag_gds.retrieve.seeds.SMALL_TENANT", 0)
+    monkeypatch.setattr("pathrag_gds.retrieve.context.SMALL_TENANT", 0)
     indexed = [PathRAG(demo).search(q.question, max_depth=0).anchors for q in questions()]
     assert indexed == exact
 

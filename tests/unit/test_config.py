@@ -239,3 +239,36 @@ def test_no_password_hides_in_the_address() -> None:
         Connection("bolt://neo4j:secret-word@localhost:7687")
     assert "secret-word" not in str(caught.value)
     assert "NEO4J_PASSWORD" in caught.value.hint
+
+
+def test_an_empty_tenant_is_not_the_default_one() -> None:
+    with pytest.raises(TenantError):
+        read_settings({"tenant": ""}, environment={}, folder=Path("/nowhere"))
+
+
+def test_home_names_the_embedded_server_whatever_the_environment_says() -> None:
+    environment = {"NEO4J_URI": "bolt://elsewhere:7687", "NEO4J_PASSWORD": "secret-word"}
+    settings = read_settings({"home": "/h"}, environment=environment, folder=Path("/nowhere"))
+    assert (settings.home, settings.uri, settings.password, settings.source) == ("/h", "", "", "")
+    with pytest.raises(ConfigError, match="two servers"):
+        read_settings({"home": "/h", "uri": "bolt://x"}, environment={}, folder=Path("/nowhere"))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("min_score", "a"),
+        ("min_score", float("nan")),
+        ("weight_rerank", "x"),
+        ("depth_penalty", float("inf")),
+        ("weight_link", True),
+        ("time_limit_s", "5"),
+        ("rel_types", 3),
+        ("rel_types", "ONE"),
+        ("labels", (1,)),
+        ("node_filter", [1]),
+    ],
+)
+def test_values_of_the_wrong_kind_are_refused_by_name(field: str, value: object) -> None:
+    with pytest.raises(ConfigError, match=field):
+        SearchConfig(**{field: value})  # type: ignore[arg-type]

@@ -206,7 +206,7 @@ def test_fingerprint_changes_with_whatever_changes_vectors(
     with (tmp_path / "tokenizer.json").open("a") as file:
         file.write("\n")
     found.add(OnnxEncoder(tmp_path).fingerprint)
-    monkeypatch.setattr("pathrag_gds.models.encoder.TEXT_TEMPLATE_VERSION", "next")
+    monkeypatch.setattr("pathrag_gds.models.encoder.INPUT_VERSION", "next")
     found.add(OnnxEncoder().fingerprint)
     assert len(found) == 4
 

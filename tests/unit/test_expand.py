@@ -192,10 +192,10 @@ def test_few_keys_are_named_and_many_are_not() -> None:
         assert "m {.*, embedding: null, embedding_alt: null," in made.query.text
 
 
-def test_nodes_without_labels_may_have_any_key() -> None:
-    bare = RelationType("R", 1, domains=("X",), ranges=())
-    made = request(bare, entity_types=(EntityType("X", 1, ("born",)),))
-    assert "m {.*, embedding: null" in made.query.text
+def test_keys_of_nodes_without_labels_are_named_too() -> None:
+    types = (EntityType("", 1, ("age",)), EntityType("X", 1, ("born",)))
+    made = request(relation("R"), entity_types=types)
+    assert ".`aliases`, .`chunk_ids`, .`age`, .`born`" in made.query.text
 
 
 # Rows

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from pathrag_gds.config import SearchConfig
+from pathrag_gds.errors import QueryTimeout
 from pathrag_gds.graph.database import Row
+from pathrag_gds.graph.queries import Query
 from pathrag_gds.graph.schema import Ontology, RelationType
 from pathrag_gds.retrieve.search import run, search
 from pathrag_gds.types import Cut, DepthTrace
@@ -152,6 +154,55 @@ def test_time_limit_is_seen_between_batches_of_texts() -> None:
     result = run(RecordingDatabase(graph.answers), search(QUESTION, config, made))
     assert result.outcome == "partial"
     assert result.stats.texts_scored == 128
+
+
+class Stopped(RecordingDatabase):
+    """Stop one statement at its time limit, and keep the limits that were given."""
+
+    def __init__(self, graph: MemoryGraph, name: str) -> None:
+        super().__init__(graph.answers)
+        self.name = name
+        self.limits: list[float | None] = []
+
+    def run(self, query: Query, /, **parameters: Any) -> list[Row]:
+        self.limits.append(query.timeout_s)
+        rows = super().run(query, **parameters)
+        if query.name == self.name:
+            raise QueryTimeout("stopped", query=query.name)
+        return rows
+
+
+def test_a_statement_gets_the_time_that_is_left_and_the_best_so_far_is_given() -> None:
+    graph = MemoryGraph(CHAIN, seeds=["a"])
+    ticks = iter(range(1000))
+    database = Stopped(graph, "retrieve/expand")
+    changes = {"clock": lambda: float(next(ticks))}
+    result = ask(graph, database=database, changes=changes, time_limit_s=40)
+    assert (result.outcome, nodes(result)) == ("partial", ["a"])
+    assert database.names == [
+        "retrieve/seeds",
+        "retrieve/expand",
+        "retrieve/hydrate",
+        "retrieve/provenance",
+    ]
+    seeds, expand, *shown = database.limits
+    assert seeds is not None
+    assert expand is not None
+    assert 1 < expand < seeds < 40
+    assert shown == [None, None]  # what is shown is fetched whatever the time
+
+
+def test_without_a_time_limit_of_ours_a_stopped_statement_is_an_error() -> None:
+    graph = MemoryGraph(CHAIN, seeds=["a"])
+    with pytest.raises(QueryTimeout):
+        ask(graph, database=Stopped(graph, "retrieve/expand"))
+
+
+def test_a_crowded_index_is_asked_for_more_at_once() -> None:
+    graph = MemoryGraph(CHAIN, seeds=["a"])
+    database = RecordingDatabase(graph.answers)
+    ask(graph, database=database, changes={"small": False, "crowding": 3}, seed_k=10, max_depth=0)
+    assert database.calls[0][1]["over"] == 10 * 4 * 3
 
 
 def test_time_enough_is_not_partial() -> None:

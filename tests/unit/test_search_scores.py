@@ -170,5 +170,14 @@ def test_too_many_extensions_of_a_path_are_cut_and_counted() -> None:
 def test_beam_is_cut_and_counted() -> None:
     graph = MemoryGraph([("s", "R", f"x{i}") for i in range(5)], seeds=["s"])
     result = ask(graph, max_depth=1, beam_width=2)
-    assert cuts(result) == {(1, "beam_width"): 3}
-    assert len(result.paths) == 5  # of six that were scored, top_k are shown
+    # Of six that were scored, five are shown.
+    assert cuts(result) == {(1, "beam_width"): 3, (1, "top_k"): 1}
+    assert len(result.paths) == 5
+
+
+def test_cuts_at_the_end_are_told_by_the_depth_of_the_path() -> None:
+    graph = MemoryGraph(CHAIN, seeds=["a"])
+    scores = {"a r b. b s c.": 0.5, "a r b. |||": 0.05, "a.": 0.6}
+    result = ask(graph, scores, max_depth=2, min_score=0.1, top_k=1)
+    assert nodes(result) == ["a"]
+    assert cuts(result) == {(1, "min_score"): 1, (2, "revisit"): 1, (2, "top_k"): 1}

@@ -61,8 +61,17 @@ def test_large_tenant_asks_the_indexes_with_a_longer_reach() -> None:
     assert "db.index.vector.queryNodes($vector_index, $over, $vector)" in made.query.text
     assert made.query.text.count("db.index.fulltext.queryNodes") == 2
     assert (made.parameters["k"], made.parameters["over"]) == (10, 40)
-    assert made.parameters["aliases"].startswith('alias_keys:"where is bob?"')
+    assert made.parameters["aliases"].startswith('alias_keys:"where" OR alias_keys:"is" OR')
+    assert made.parameters["aliases"].endswith('OR alias_keys:"where is bob"')
     assert made.parameters["text"] == '"bob"'
+
+
+def test_a_long_question_stays_below_the_clauses_that_lucene_allows() -> None:
+    made = request(" ".join(f"word{i}" for i in range(250)), small=False)
+    assert made.parameters["aliases"].count(" OR ") + 1 == 500
+    assert made.parameters["text"].count(" OR ") + 1 == 200
+    # Short runs of words come first: every single word is looked up.
+    assert 'alias_keys:"word249"' in made.parameters["aliases"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,108 @@
+"""What a search must know of a tenant before it starts, read once."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+from pathrag_gds.errors import EncoderMismatch, IndexMissing
+from pathrag_gds.graph.database import QueryRunner, Row
+from pathrag_gds.graph.queries import Query, load
+from pathrag_gds.graph.schema import (
+    IndexState,
+    VectorRecord,
+    index_states,
+    read_ontology,
+    tenant_size,
+    vector_record,
+)
+from pathrag_gds.models.encoder import Encoder
+from pathrag_gds.models.reranker import Reranker
+from pathrag_gds.retrieve.search import SearchContext
+from pathrag_gds.retrieve.seeds import SMALL_TENANT
+
+__all__ = ["read_context"]
+
+# Counting a tenant stops here: beyond, an index over all tenants is hardly crowded.
+_COUNTED = 1_000_000
+
+
+def read_context(
+    db: QueryRunner, tenant: str, *, encoder: Encoder, reranker: Reranker
+) -> SearchContext:
+    """Read indexes, vectors, size and ontology of a tenant.
+
+    ``question_vector`` is empty where the tenant has vectors, and None where it has none: the
+    caller puts the question's in.
+
+    Raises:
+        IndexMissing: An index that searches need is absent or not ONLINE.
+        EncoderMismatch: The vectors in force are of another encoder.
+    """
+    counting = _Counting(db)
+    indexes = {state.name: state for state in index_states(counting)}
+    _require(indexes.get("entity_text"), "The full-text index entity_text")
+    record = vector_record(counting, "entity")
+    size = tenant_size(counting, tenant, at_most=_COUNTED)
+    everyone = int(counting.run(load("schema/all_entities"))[0]["size"])
+    ontology = read_ontology(counting, tenant)
+    small = size <= SMALL_TENANT
+    if record is not None:
+        _require_encoder(record, encoder)
+        if not small:
+            _require(indexes.get(record.index), f"The vector index {record.index}")
+    return SearchContext(
+        tenant=tenant,
+        ontology=ontology,
+        reranker=reranker,
+        question_vector=None if record is None else (),
+        vector_index="entity_embedding" if record is None else record.index,
+        vector_property="embedding" if record is None else record.property,
+        small=small,
+        crowding=-(-everyone // max(size, 1)),
+        text_limit=encoder.max_tokens,
+        count_tokens=encoder.count_tokens,
+        setup_round_trips=counting.count,
+        warnings=tuple(_warnings(tenant, size, record)),
+    )
+
+
+def _warnings(tenant: str, size: int, record: VectorRecord | None) -> Sequence[str]:
+    warnings = []
+    if not size:
+        warnings.append(f"Tenant {tenant!r} has no entities. Run: pathrag load FILES")
+    if record is None:
+        warnings.append(
+            "Nothing is embedded, so paths start from names and words alone. Run: pathrag embed"
+        )
+    return warnings
+
+
+def _require(state: IndexState | None, what: str) -> None:
+    if state is None:
+        raise IndexMissing(f"{what} is absent.", hint="Run: pathrag migrate up")
+    if state.state != "ONLINE":
+        raise IndexMissing(f"{what} is {state.state}.", hint="Run: pathrag doctor")
+
+
+def _require_encoder(record: VectorRecord, encoder: Encoder) -> None:
+    if record.fingerprint != encoder.fingerprint:
+        raise EncoderMismatch(
+            f"The vectors in the database are of {record.encoder!r} ({record.fingerprint}), "
+            f"the encoder in use is {encoder.name!r} ({encoder.fingerprint}).",
+            hint=f"Embed again: pathrag embed --model {shlex.quote(encoder.name)}\n"
+            f"Or use the other encoder: --model {shlex.quote(record.encoder)}",
+        )
+
+
+class _Counting:
+    """Count the statements that are run."""
+
+    def __init__(self, db: QueryRunner) -> None:
+        self._db = db
+        self.count = 0
+
+    def run(self, query: Query, /, **parameters: Any) -> list[Row]:
+        self.count += 1
+        return self._db.run(query, **parameters)
