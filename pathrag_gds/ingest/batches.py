@@ -154,10 +154,8 @@ class BatchWriter:
         for record, row in relationships:
             for end, column in zip((row.source, row.target), row.end_columns, strict=True):
                 if end in missing and not (row.creates_ends or self.create_missing):
-                    fault = RowFault(f"no node has the id {end!r}", column)
-                    faulty.append(
-                        Record.faulty(self.path, record.line, record.raw, fault, hint=_MISSING_HINT)
-                    )
+                    fault = RowFault(f"no node has the id {end!r}", column, hint=_MISSING_HINT)
+                    faulty.append(Record.faulty(self.path, record.line, record.raw, fault))
                     break
         return faulty
 

@@ -34,7 +34,17 @@ __all__ = [
 COMPUTED_KEYS = frozenset(
     {"alias_keys", "embedding", "embedding_alt", "name_key", "text_hash", "text_hash_alt"}
 )
-RESERVED_LABELS = frozenset({"__EntityType__", "__Load__", "__RelationType__", "__VectorIndex__"})
+# A node that is an entity and a chunk at once would have one place for two vectors.
+_TEXT_LABELS = frozenset({"Chunk", "Document"})
+RESERVED_LABELS = _TEXT_LABELS | {
+    "__Community__",
+    "__EntityType__",
+    "__Load__",
+    "__Neo4jMigration",
+    "__Neo4jMigrationsLock",
+    "__RelationType__",
+    "__VectorIndex__",
+}
 # A range index holds keys up to about 8 kB: tenant and id together must stay below it.
 MAX_ID_BYTES = 4000
 MAX_KEY_CHARACTERS = 1000
@@ -42,12 +52,17 @@ DEFAULT_NAME_PROPERTIES = ("name", "title")
 
 
 class RowFault(ValueError):
-    """What is wrong with a row, and in which column, before the place in the file is known."""
+    """What is wrong with a row, and in which column, before the place in the file is known.
 
-    def __init__(self, message: str, column: str = "") -> None:
+    Args:
+        hint: What to do, empty where the message says enough.
+    """
+
+    def __init__(self, message: str, column: str = "", *, hint: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.column = column
+        self.hint = hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +142,11 @@ class Record:
     reason: str = ""
 
     @classmethod
-    def faulty(cls, path: Path, line: int, raw: str, fault: RowFault, *, hint: str = "") -> Record:
+    def faulty(cls, path: Path, line: int, raw: str, fault: RowFault) -> Record:
         """Give the record of a row that cannot be used."""
-        error = LoadError(f"{fault.message}.", path=path, line=line, column=fault.column, hint=hint)
+        error = LoadError(
+            f"{fault.message}.", path=path, line=line, column=fault.column, hint=fault.hint
+        )
         reason = f"{fault.column}: {fault.message}" if fault.column else fault.message
         return cls(line, raw, None, error, reason)
 
@@ -177,7 +194,7 @@ def node_row(
     node_id = check_name(id, id_column, what="the id")
     own = {check_name(label, label_column, what="a label") for label in labels} - {"__Entity__"}
     if own & RESERVED_LABELS:
-        raise RowFault(f"the label {min(own & RESERVED_LABELS)!r} is ours", label_column)
+        raise _label_fault(min(own & RESERVED_LABELS), label_column)
     kept, warnings = _properties(properties, {"id", "tenant"})
     name = next((kept[p] for p in name_properties if kept.get(p) not in (None, "")), None)
     kept.pop("name", None)
@@ -299,6 +316,16 @@ def _properties(
                 raise RowFault(f"there is a property {key!r} too", key)
         kept[key] = stored
     return kept, tuple(warnings)
+
+
+def _label_fault(label: str, column: str) -> RowFault:
+    hint = "Give the entities another label, or leave these rows out."
+    if label in _TEXT_LABELS:
+        hint = (
+            "Load texts from a file of their own with pathrag load --chunks FILE; "
+            "or give the entities another label."
+        )
+    return RowFault(f"an entity cannot have the label {label!r}, it is ours", column, hint=hint)
 
 
 def _texts(value: Any) -> list[str]:

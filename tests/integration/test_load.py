@@ -334,6 +334,24 @@ def test_tenants_do_not_touch_each_other(migrated: Database, tmp_path: Path) -> 
             load_files(migrated, [path], tenant=tenant)
 
 
+def test_texts_are_not_taken_for_entities(migrated: Database, tmp_path: Path) -> None:
+    """As a GraphRAG export has them: one node for a chunk and an entity has one place for both."""
+    rows: list[dict[str, Any]] = [
+        {"type": "node", "id": "0", "labels": ["Person"], "properties": {"name": "Ann"}},
+        {"type": "node", "id": "1", "labels": ["Chunk"], "properties": {"text": "Ann sleeps."}},
+    ]
+    path = write(tmp_path, "export.json", "".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(LoadError, match="label 'Chunk'") as caught:
+        load_files(migrated, [path], tenant="t")
+    assert (caught.value.line, caught.value.column) == (2, "labels")
+    assert "pathrag load --chunks" in caught.value.hint
+    assert nodes(migrated) == {}
+
+    report = load_files(migrated, [path], tenant="t", on_error="skip", reject_folder=tmp_path)
+    assert (report.nodes, report.rejected) == (1, 1)
+    assert list(nodes(migrated)) == ["0"]
+
+
 def test_properties_and_types_of_ours_are_reported(migrated: Database, tmp_path: Path) -> None:
     people = write(tmp_path, "n.csv", ":ID,id:int,embedding:float[]\na,7,1;2\nb,8,1;2\n")
     parts = write(tmp_path, "r.csv", ":START_ID,:TYPE,:END_ID\na,PART_OF,b\n")

@@ -146,7 +146,13 @@ def test_a_type_for_the_whole_file_and_another_delimiter(tmp_path: Path) -> None
         (b"id:ID,name\na,Caf\xe9\n", [(2, "name", "name: byte 0xE9 is not UTF-8")]),
         (
             "id:ID,:LABEL\na,__RelationType__\n",
-            [(2, ":LABEL", ":LABEL: the label '__RelationType__' is ours")],
+            [
+                (
+                    2,
+                    ":LABEL",
+                    ":LABEL: an entity cannot have the label '__RelationType__', it is ours",
+                )
+            ],
         ),
     ],
 )

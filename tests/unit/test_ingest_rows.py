@@ -71,9 +71,34 @@ def test_a_renamed_property_never_hides_another() -> None:
         node_row("a", [], {"id": 7, "id_": 8})
 
 
-def test_labels_of_ours_are_refused() -> None:
-    with pytest.raises(RowFault, match="__RelationType__"):
-        node_row("a", ["__RelationType__"], {})
+@pytest.mark.parametrize(
+    ("label", "advice"),
+    [
+        ("Chunk", "--chunks"),
+        ("Document", "--chunks"),
+        ("__Community__", "another label"),
+        ("__EntityType__", "another label"),
+        ("__Load__", "another label"),
+        ("__Neo4jMigration", "another label"),
+        ("__Neo4jMigrationsLock", "another label"),
+        ("__RelationType__", "another label"),
+        ("__VectorIndex__", "another label"),
+    ],
+)
+def test_labels_of_ours_are_refused(label: str, advice: str) -> None:
+    with pytest.raises(RowFault) as caught:
+        node_row("a", ["Person", label], {})
+    assert caught.value.message == f"an entity cannot have the label {label!r}, it is ours"
+    assert caught.value.column == "labels"
+    assert advice in caught.value.hint
+
+
+def test_labels_like_ours_are_no_fault() -> None:
+    assert node_row("a", ["chunk", "Documents", "__KGBuilder__"], {}).labels == (
+        "Documents",
+        "__KGBuilder__",
+        "chunk",
+    )
 
 
 def test_a_bad_value_names_its_column() -> None:
