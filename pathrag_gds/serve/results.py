@@ -24,9 +24,15 @@ _REASONS = {
     "beam_width": "ranked below --beam-width",
     "duplicate": "found already, by another way",
     "expand_per_path": "extensions of a path beyond --expand-per-path",
-    "min_score": "with a confidence below --min-score",
     "rerank_limit": "not scored, beyond --rerank-limit",
     "revisit": "would go back (--revisit)",
+    "time_limit": "not scored within --time-limit-s",
+}
+# What is decided only when the search ends, in the order in which it is told.
+_LEFT_OUT = {
+    "min_score": "below --min-score",
+    "top_k": "beyond --top-k",
+    "time_limit": "not scored within --time-limit-s",
 }
 _STATES = {"ok": "green", "todo": "bold yellow", "failed": "bold red"}
 
@@ -86,7 +92,19 @@ def show_explanation(out: Console, explanation: Explanation, *, rows: int = 5) -
                 _show_lines(out, head, lines)
         out.print()
     out.print("Result", style="bold")
+    if left_out := _left_out(result):
+        show_wrapped(out, f"left out: {left_out}", "")
+        out.print()
     show_result(out, result)
+
+
+def _left_out(result: SearchResult) -> str:
+    counts = {
+        reason: sum(cut.count for cut in result.cut if cut.reason == reason) for reason in _LEFT_OUT
+    }
+    return ", ".join(
+        f"{counts[reason]} {told}" for reason, told in _LEFT_OUT.items() if counts[reason]
+    )
 
 
 def show_demo(out: Console, report: DemoReport) -> None:

@@ -461,6 +461,33 @@ def test_explain_says_what_was_cut_where_and_why(rag: FakeRAG) -> None:
     assert "Milk    milk  0.500       0.0300" in lines
 
 
+@pytest.mark.parametrize(
+    ("cut", "told"),
+    [
+        (
+            (
+                Cut(1, "beam_width", 7),
+                Cut(1, "min_score", 5),
+                Cut(1, "top_k", 40),
+                Cut(2, "min_score", 7),
+            ),
+            ["left out: 12 below --min-score, 40 beyond --top-k", ""],
+        ),
+        ((Cut(2, "time_limit", 3),), ["left out: 3 not scored within --time-limit-s", ""]),
+        ((Cut(1, "beam_width", 7),), []),
+    ],
+)
+def test_explain_says_what_was_left_out_at_the_end(
+    rag: FakeRAG, cut: tuple[Cut, ...], told: list[str]
+) -> None:
+    rag.answer = result(cut=cut)
+    _, out, _ = run("explain", "Where?")
+    _, _, after = out.partition("\nResult\n")
+    lines = after.splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith("Answer  "))
+    assert lines[:first] == told
+
+
 def test_explain_as_json_adds_seeds_and_depths(rag: FakeRAG) -> None:
     code, out, _ = run("explain", "Where?", "--json")
     assert code == 0
