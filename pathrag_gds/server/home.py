@@ -208,7 +208,7 @@ class Home:
     def new_record(self, lane: str, port: int) -> Record:
         """Make a record with a fresh password."""
         # Hexadecimal, for AdminTool takes a password that begins with "-" for an option.
-        return Record(lane=lane, port=port, password=secrets.token_hex(20))
+        return Record(lane=lane, port=port, password=secrets.token_hex(16))
 
     def write_conf(self, port: int, page_cache: str) -> None:
         """Write ``neo4j.conf``: Bolt on the loopback address only, no HTTP, GDS allowed.

@@ -60,6 +60,8 @@ def test_passwords_differ_and_are_long(home: Home) -> None:
     one, two = home.new_record("lts", 1).password, home.new_record("lts", 1).password
     assert one != two
     assert len(one) == len(two) == 32
+    # "-…" would be an option to AdminTool.
+    assert set(one) <= set("0123456789abcdef")
 
 
 @pytest.mark.parametrize(
