@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,6 +56,7 @@ class BatchWriter:
         file_id: Under which the progress is noted.
         create_missing: Make the ends that no node row defines.
         skip: Leave out the rows that cannot be written, instead of raising.
+        reject: Told of them before the rest of their batch is committed.
     """
 
     db: Database
@@ -64,6 +65,7 @@ class BatchWriter:
     file_id: str
     create_missing: bool = False
     skip: bool = False
+    reject: Callable[[Sequence[Record]], None] = lambda _: None
 
     def write(self, batch: Sequence[Numbered], done: int, *, finished: bool) -> list[Record]:
         """Commit a batch whole, and give the records that were left out.
@@ -115,6 +117,7 @@ class BatchWriter:
                 path=str(self.path),
                 records=done,
                 finished=finished,
+                witness=_witness(batch),
             )
 
     def _run(self, runner: QueryRunner, batch: Sequence[Numbered]) -> None:
@@ -138,6 +141,7 @@ class BatchWriter:
         if not self.skip:
             fault = faulty[0].fault
             raise fault if fault else AssertionError("a record without a fault")
+        self.reject(faulty)
         lines = {record.line for record in faulty}
         rest = [(number, record) for number, record in batch if record.line not in lines]
         return faulty + self.write(rest, done, finished=finished)
@@ -223,6 +227,15 @@ def write_rows(
         rows=[_relationship(row) for row in relationships],
     )
     return int(written[0]["written"])
+
+
+def _witness(batch: Sequence[Numbered]) -> str | None:
+    """Give a node that is there once the batch is committed; None for an empty batch."""
+    rows = [record.row for _, record in batch if record.row is not None]
+    if not rows:
+        return None
+    last = rows[-1]
+    return last.source if isinstance(last, RelationshipRow) else last.id
 
 
 def _node(row: NodeRow) -> Row:

@@ -2,7 +2,9 @@
 
 Every batch is one transaction. In the same transaction a node ``__Load__`` notes how many records
 of the file are in, under the hash of the file's content, so a load that was interrupted, even by
-SIGKILL, goes on after its last batch. The note is deleted when the load is complete.
+SIGKILL, goes on after its last batch. The note is deleted when the load is complete. It is not
+believed when the node that it names as written last is gone. Bad rows are in their reject file
+before their batch is committed, and an interrupted run's are not written there again.
 
 Loading is idempotent: a node is (tenant, id), a relationship is (start, type, end, key). A second
 row for the same adds properties and labels, and replaces those it names; it removes none.
@@ -114,10 +116,17 @@ def load_files(
         for index, source in enumerate(sources)
         if stage in _stages_of(source)
     }
-    rows = db.run(load("ingest/read_progress"), tenant=tenant, ids=sorted(ids.values()))
-    known = {row["id"]: row for row in rows} if resume else {}
+    notes = db.run(load("ingest/read_progress"), tenant=tenant, ids=sorted(ids.values()))
+    known = {note["id"]: note for note in notes if resume and note["kept"]}
+    gone = {note["id"] for note in notes if resume and not note["kept"]}
     begun = {index for (index, _), file_id in ids.items() if file_id in known}
     tally = _Tally()
+    for (index, stage), file_id in ids.items():
+        if file_id in gone:
+            tally.warnings[
+                f"{sources[index].path.name}: the {stage} of an interrupted load are gone; "
+                "they were loaded from the beginning"
+            ] += 1
     for (index, stage), file_id in ids.items():
         note = known.get(file_id, {"records": 0, "finished": False})
         rejects = job.rejects(index, sources[index], fresh=index not in begun, tally=tally)
@@ -165,7 +174,13 @@ class _Job:
             tally.counts["resumed"] += part.done
             return
         writer = BatchWriter(
-            self.db, self.tenant, source.path, part.file_id, self.create_missing, self.skip
+            self.db,
+            self.tenant,
+            source.path,
+            part.file_id,
+            self.create_missing,
+            self.skip,
+            rejects.add,
         )
         with Lines(source.path) as lines:
             number = 0
@@ -176,7 +191,6 @@ class _Job:
             def commit(*, last: bool) -> None:
                 rejects.add(faulty)
                 left_out = writer.write(pending, number, finished=last)
-                rejects.add(left_out)
                 tally.counts[stage] += len(pending) - len(left_out)
                 pending.clear()
                 faulty.clear()

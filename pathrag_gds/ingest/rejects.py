@@ -32,7 +32,8 @@ class RejectFile:
 
     Args:
         source: Its kind must be settled.
-        fresh: Replace a file that an earlier load left.
+        fresh: Replace a file that an earlier load left; else go on with it, and leave out what an
+            interrupted run wrote there before its batch failed.
     """
 
     def __init__(self, source: Input, path: Path, *, fresh: bool) -> None:
@@ -40,6 +41,8 @@ class RejectFile:
         self.path = path
         self.count = 0
         self._fresh = fresh
+        self._before = ""
+        self._known: set[str] | None = None
         self._csv = source.kind in ("nodes", "relationships")
         self._header = ""
         self._delimiter = "\t"
@@ -49,7 +52,7 @@ class RejectFile:
             self._delimiter = delimiter_of(source, self._header)
 
     def add(self, records: Iterable[Record]) -> None:
-        """Append records that have a fault.
+        """Append records that have a fault, and count them.
 
         Raises:
             LoadError: The file cannot be written.
@@ -60,8 +63,10 @@ class RejectFile:
         try:
             if self._fresh or not self.path.exists():
                 self._begin()
+            elif self._known is None:
+                self._go_on()
             with self.path.open("a", encoding="utf-8", errors="surrogateescape", newline="") as out:
-                out.writelines(lines)
+                out.writelines(line for line in lines if not self._is_there(line))
         except OSError as error:
             raise LoadError(
                 f"the reject file cannot be written: {error.strerror}.",
@@ -74,6 +79,20 @@ class RejectFile:
         head = f"{self._header}{self._delimiter}reason:IGNORE\n" if self._csv else ""
         self.path.write_text(head, encoding="utf-8", errors="surrogateescape", newline="")
         self._fresh = False
+        self._known = set()
+
+    def _go_on(self) -> None:
+        with self.path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
+            text = file.read()
+        # A kill can cut the last line short; its record comes again.
+        whole = text[: text.rfind("\n") + 1]
+        if whole != text:
+            self.path.write_text(whole, encoding="utf-8", errors="surrogateescape", newline="")
+        self._before = "\n" + whole
+        self._known = set(whole.split("\n"))
+
+    def _is_there(self, line: str) -> bool:
+        return line.partition("\n")[0] in (self._known or ()) and "\n" + line in self._before
 
     def _line(self, record: Record) -> str:
         reason = " ".join(record.reason.split())

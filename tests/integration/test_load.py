@@ -8,16 +8,18 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pathrag_gds.config import Connection
-from pathrag_gds.errors import IndexMissing, LoadError, TenantError
+from pathrag_gds.errors import IndexMissing, LoadError, ServerUnavailable, TenantError
 from pathrag_gds.graph.database import Database, Row
 from pathrag_gds.graph.schema import read_ontology
-from pathrag_gds.ingest import Input, LoadProgress, load_files
+from pathrag_gds.ingest import Input, LoadProgress, LoadReport, load_files
+from pathrag_gds.ingest.batches import BatchWriter, Numbered
 from tests.statements import statement
 
 NODES = statement(
@@ -446,6 +448,71 @@ def test_a_reject_file_outlives_an_interruption(migrated: Database, tmp_path: Pa
         "id: the row has no id",
         "target: no node has the id 'ghost'",
     ]
+
+
+def test_a_row_is_rejected_once_though_its_batch_is_repeated(
+    migrated: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people = write(tmp_path, "n.csv", "id:ID\na\nb\n")
+    text = ":START_ID,:TYPE,:END_ID\na,R,b\na,,b\na,R,ghost\nb,R,a\n"
+    knows = write(tmp_path, "r.csv", text)
+    commit = BatchWriter._commit
+
+    def fail(self: BatchWriter, batch: Sequence[Numbered], done: int, finished: bool) -> None:
+        if done == 4 and len(batch) == 1:
+            raise ServerUnavailable("gone")
+        commit(self, batch, done, finished)
+
+    def run() -> LoadReport:
+        return load_files(
+            migrated,
+            [people, knows],
+            tenant="t",
+            batch_size=2,
+            on_error="skip",
+            reject_folder=tmp_path,
+        )
+
+    with monkeypatch.context() as patched:
+        patched.setattr(BatchWriter, "_commit", fail)
+        with pytest.raises(ServerUnavailable):
+            run()
+    assert triples(migrated) == [("a", "R", "b")]
+    rejected = (
+        ":START_ID,:TYPE,:END_ID,reason:IGNORE\n"
+        'a,,b,":TYPE: the type is empty"\n'
+        "a,R,ghost,\":END_ID: no node has the id 'ghost'\"\n"
+    )
+    assert (tmp_path / "r.rejected.csv").read_text() == rejected
+    report = run()
+    assert (report.resumed, report.relationships, report.rejected) == (4, 1, 1)
+    assert (tmp_path / "r.rejected.csv").read_text() == rejected
+    assert triples(migrated) == [("a", "R", "b"), ("b", "R", "a")]
+
+
+@pytest.mark.parametrize("kind", ["nodes", "relationships", "chunks"])
+def test_a_note_is_not_believed_when_what_it_tells_of_is_gone(
+    migrated: Database, tmp_path: Path, kind: str
+) -> None:
+    text = {
+        "nodes": "id:ID\na\nb\nc\n",
+        "relationships": "a\tR\tb\nc\tR\td\n",
+        "chunks": '{"id": "c1", "text": "One."}\n{"id": "c2", "text": "Two."}\n',
+    }[kind]
+    path = write(tmp_path, "data", text)
+
+    def stop(progress: LoadProgress) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        load_files(migrated, [path], tenant="t", batch_size=2, progress=stop)
+    migrated.run(statement("MATCH (n) WHERE n:__Entity__ OR n:Chunk DETACH DELETE n"))
+    report = load_files(migrated, [path], tenant="t", batch_size=2)
+    assert report.resumed == 0
+    assert getattr(report, kind) == len(text.splitlines()) - (kind == "nodes")
+    assert report.warnings == (
+        f"data: the {kind} of an interrupted load are gone; they were loaded from the beginning",
+    )
 
 
 def test_a_changed_file_is_loaded_from_its_beginning(migrated: Database, tmp_path: Path) -> None:

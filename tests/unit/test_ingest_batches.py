@@ -25,6 +25,7 @@ class FakeServer:
         self.verdict = verdict
         self.committed: list[list[str]] = []
         self.noted: list[tuple[int, bool]] = []
+        self.witnesses: list[str | None] = []
         self.tried: list[list[str]] = []
 
     @contextmanager
@@ -44,6 +45,7 @@ class FakeTransaction:
     def run(self, query: Query, /, **parameters: Any) -> list[Row]:
         if query.name == "ingest/write_progress":
             self.note = (parameters["records"], parameters["finished"])
+            self.server.witnesses.append(parameters["witness"])
             return []
         assert query.name == "ingest/merge_nodes"
         self.ids += [row["id"] for row in parameters["rows"]]
@@ -67,6 +69,7 @@ def test_a_batch_is_one_transaction_with_its_note() -> None:
     assert writer(server).write(batch("a", "b"), 7, finished=True) == []
     assert server.committed == [["a", "b"]]
     assert server.noted == [(7, True)]
+    assert server.witnesses == ["b"]
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def test_nothing_is_made_for_nothing_and_an_old_file_is_replaced_once(tmp_path: 
     assert out.read_text().count("the type is empty") == 2
     assert "old" not in out.read_text()
     RejectFile(source, out, fresh=False).add(bad)
-    assert out.read_text().count("the type is empty") == 3
+    assert out.read_text().count("the type is empty") == 2
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -106,3 +106,21 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     source, bad = faulty(path)
     with pytest.raises(LoadError, match="reject file cannot be written"):
         RejectFile(source, tmp_path / "no" / "out.txt", fresh=True).add(bad)
+
+
+def test_what_an_interrupted_run_wrote_is_not_written_again(tmp_path: Path) -> None:
+    path = tmp_path / "n.csv"
+    path.write_text('id:ID,age:int\na,x\n"b\nb",y\na,x\nc,z\n')
+    source, bad = faulty(path)
+    out = tmp_path / "out.csv"
+    first = RejectFile(source, out, fresh=True)
+    first.add(bad[:3])
+    assert out.read_text().count("a,x") == 2
+    before = out.read_text()
+    with out.open("a") as file:
+        file.write("c,")  # killed while it wrote
+
+    second = RejectFile(source, out, fresh=False)
+    second.add(bad[1:])
+    assert second.count == 3
+    assert out.read_text() == before + "c,z,\"age:int: 'z' is not a whole number\"\n"
