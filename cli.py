@@ -20,6 +20,7 @@ from pathrag_gds.serve.options import (
     output_options,
     read_connection,
     read_search,
+    repeated,
     search_options,
 )
 from pathrag_gds.serve.server_commands import server
@@ -139,14 +140,17 @@ def demo(question: str | None, as_json: bool, **options: Any) -> None:
 def doctor(as_json: bool, **options: Any) -> None:
     """Check what an answer needs; say what to do.
 
-    Exits with 0 when all is well and with 1 when something needs doing.
+    Exits with 0 when all is well and with 1 when something needs doing: "todo" where an answer is
+    possible, "failed" where none is. A "note" needs nothing, such as a server without Graph Data
+    Science, where path search works.
     """
     from pathrag_gds.serve.doctor import examine
     from pathrag_gds.serve.results import show_checks
     from pathrag_gds.serve.terminal import console
 
-    checks = examine(read_connection(options))
-    healthy = all(check.state == "ok" for check in checks)
+    flags = repeated(options, ("uri", "username", "database", "home"))
+    checks = examine(read_connection(options), flags=flags)
+    healthy = all(check.is_well for check in checks)
     if as_json:
         print_json({"healthy": healthy, "checks": [check.to_dict() for check in checks]})
     else:

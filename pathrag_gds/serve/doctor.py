@@ -3,140 +3,66 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
 
 from pathrag_gds.config import Settings
 from pathrag_gds.errors import PathRAGError
 from pathrag_gds.graph.connect import resolve
 from pathrag_gds.graph.database import Database
 from pathrag_gds.graph.queries import load
-from pathrag_gds.graph.schema import IndexState, VectorRecord, index_states, vector_record
+from pathrag_gds.graph.schema import index_states, vector_record
 from pathrag_gds.models.encoder import Encoder, load_encoder
-from pathrag_gds.retrieve.serialize import TEXT_TEMPLATE_VERSION
+from pathrag_gds.serve.checks import (
+    Check,
+    check_gds,
+    check_indexes,
+    check_ontology,
+    check_tenants,
+    check_vectors,
+    located,
+)
 
-__all__ = ["Check", "check_indexes", "check_tenants", "check_vectors", "examine"]
-
-State = Literal["ok", "todo", "failed"]
+__all__ = ["examine"]
 
 # What migrations make and a search reads; the vector indexes are looked up by their record.
 SEARCH_INDEXES = ("chunk_text", "entity_name_key", "entity_text")
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing that was looked at.
-
-    Attributes:
-        state: ``ok``; ``todo``: an answer is possible, but something is missing; ``failed``:
-            no answer is possible.
-        found: What is there, in words.
-        todo: What to do; empty when all is well.
-    """
-
-    name: str
-    state: State
-    found: str
-    todo: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values."""
-        return asdict(self)
-
-
-def examine(settings: Settings) -> tuple[Check, ...]:
-    """Check Java, jars, server, GDS, migrations, model, indexes, vectors and tenants, in order.
+def examine(settings: Settings, *, flags: Sequence[str] = ()) -> tuple[Check, ...]:
+    """Check Java, jars, server, GDS, migrations, model, indexes, vectors, tenants and ontology.
 
     What cannot be looked at because something before it failed is left out. Nothing is changed.
+
+    Args:
+        flags: Words that name the server, repeated in the commands that are advised.
     """
+    return tuple(replace(check, todo=located(check.todo, flags)) for check in _examined(settings))
+
+
+def _examined(settings: Settings) -> list[Check]:
     checks: list[Check] = []
     if not settings.uri:
         checks += [_guarded("java", _java, settings), _guarded("jars", _jars, settings)]
         checks.append(_guarded("server", _server, settings))
-    encoder = load_encoder(settings.model or None)
-    model = _guarded("model", _model, encoder)
+    encoder, model = _model(settings)
     try:
         with Database(resolve(settings)) as db:
             db.verify()
             checks.append(_guarded("neo4j", _neo4j, db))
-            checks.append(_guarded("gds", _gds, db))
+            checks.append(_guarded("gds", lambda: check_gds(db.capabilities)))
             if db.capabilities.gds_version:
                 checks.append(_guarded("projections", _projections, db))
             checks += _group("migrations", _migrations, db)
             checks.append(model)
-            checks += _group("indexes", _indexes, db, encoder if model.state == "ok" else None)
+            checks += _group("indexes", _indexes, db, encoder)
             checks += _group("tenants", _tenants, db)
     except PathRAGError as error:
         if not any(check.state == "failed" for check in checks if check.name == "server"):
             checks.append(Check("neo4j", "failed", error.message, error.hint))
         checks.append(model)
-    return tuple(checks)
-
-
-def check_indexes(states: Iterable[IndexState], names: Iterable[str]) -> list[Check]:
-    """Check that each named index is there and online."""
-    by_name = {state.name: state for state in states}
-    return [_index(f"index {name}", name, by_name.get(name)) for name in names]
-
-
-def check_vectors(
-    record: VectorRecord | None, states: Iterable[IndexState], role: str, encoder: Encoder | None
-) -> Check:
-    """Check a vector index against its record, and the record against the encoder in use."""
-    name = f"vectors of {'entities' if role == 'entity' else 'chunks'}"
-    if record is None:
-        return Check(name, "todo", "nothing is embedded yet", "Run: pathrag embed")
-    state = next((s for s in states if s.name == record.index), None)
-    found = _index(name, record.index, state)
-    if found.state != "ok" or state is None:
-        return found
-    dimension = state.options.get("vector.dimensions")
-    told = (
-        f"{record.index} {state.state}, dimension {dimension}, "
-        f"{record.encoder} {record.fingerprint[:12]}, template {record.template}"
-    )
-    if dimension != record.dimension:
-        return Check(
-            name,
-            "failed",
-            f"{told}; the vectors have dimension {record.dimension}",
-            f"Run: pathrag embed --model {record.encoder}",
-        )
-    if encoder is not None and record.fingerprint != encoder.fingerprint:
-        return Check(
-            name,
-            "failed",
-            f"{told}; the encoder in use is {encoder.name} {encoder.fingerprint[:12]}",
-            f"Use --model {record.encoder}, or run: pathrag embed --model {encoder.name}",
-        )
-    if record.template != TEXT_TEMPLATE_VERSION:
-        return Check(
-            name,
-            "todo",
-            f"{told}; texts are now written as template {TEXT_TEMPLATE_VERSION}",
-            "Run: pathrag embed",
-        )
-    return Check(name, "ok", told)
-
-
-def check_tenants(rows: Iterable[Mapping[str, Any]]) -> list[Check]:
-    """Check the rows of ``doctor/tenants``: what each tenant holds and how much is embedded."""
-    checks = []
-    for row in rows:
-        missing = (
-            row["entities"] - row["embedded_entities"] + row["chunks"] - row["embedded_chunks"]
-        )
-        found = f"{row['entities']} entities, {row['chunks']} chunks"
-        name = f"tenant {row['tenant']}"
-        if missing:
-            command = f"Run: pathrag embed --tenant {shlex.quote(row['tenant'])}"
-            checks.append(Check(name, "todo", f"{found}; {missing} not embedded", command))
-        else:
-            checks.append(Check(name, "ok", f"{found}, all embedded"))
-    return checks or [
-        Check("tenants", "todo", "the graph is empty", "Run: pathrag demo, or pathrag load FILES")
-    ]
+    return checks
 
 
 def _guarded(name: str, look: Callable[..., Check], *arguments: Any) -> Check:
@@ -186,7 +112,7 @@ def _server(settings: Settings) -> Check:
     from pathrag_gds.server import default_home, status
 
     found = status(settings.home or None)
-    home = "" if found.home == default_home() else f" --home {found.home}"
+    home = "" if found.home == default_home() else f" --home {shlex.quote(str(found.home))}"
     told = f"{found.state}, home {found.home}" + (f", lane {found.lane}" if found.lane else "")
     if found.state == "running":
         return Check("server", "ok", f"{told}, pid {found.pid}")
@@ -195,27 +121,20 @@ def _server(settings: Settings) -> Check:
     return Check("server", "failed", told, f"Run: pathrag server start{home}")
 
 
-def _model(encoder: Encoder) -> Check:
-    found = f"{encoder.name}, dimension {encoder.dimension}, {encoder.fingerprint[:12]}"
-    return Check("model", "ok", found)
+def _model(settings: Settings) -> tuple[Encoder | None, Check]:
+    """Load the encoder in use; None with a failed check where that cannot be done."""
+    try:
+        encoder = load_encoder(settings.model or None)
+        found = f"{encoder.name}, dimension {encoder.dimension}, {encoder.fingerprint[:12]}"
+    except PathRAGError as error:
+        return None, Check("model", "failed", error.message, error.hint)
+    return encoder, Check("model", "ok", found)
 
 
 def _neo4j(db: Database) -> Check:
     server = db.capabilities
     found = f"{server.version} {server.edition} at {db.connection.uri}"
     return Check("neo4j", "ok", found)
-
-
-def _gds(db: Database) -> Check:
-    version = db.capabilities.gds_version
-    if version:
-        return Check("gds", "ok", version)
-    return Check(
-        "gds",
-        "todo",
-        "not installed; search works, algorithms do not",
-        "Install the Graph Data Science plugin on the server, or run: pathrag server start",
-    )
 
 
 def _projections(db: Database) -> Check:
@@ -255,18 +174,6 @@ def _indexes(db: Database, encoder: Encoder | None) -> list[Check]:
     ]
 
 
-def _index(label: str, name: str, state: IndexState | None) -> Check:
-    if state is None:
-        return Check(label, "failed", f"{name} does not exist", "Run: pathrag migrate up")
-    if state.state == "POPULATING":
-        found = f"{name} POPULATING, {state.percent:.0f} %"
-        return Check(label, "todo", found, "Wait until it is ONLINE.")
-    if state.state != "ONLINE":
-        command = "Drop it on the server, then run: pathrag migrate up"
-        return Check(label, "failed", f"{name} {state.state}", command)
-    return Check(label, "ok", f"{name} ONLINE, {state.type.lower()}")
-
-
 def _tenants(db: Database) -> list[Check]:
     entity, chunk = vector_record(db, "entity"), vector_record(db, "chunk")
     rows = db.run(
@@ -274,4 +181,8 @@ def _tenants(db: Database) -> list[Check]:
         entity_hash=entity.hash_property if entity else "text_hash",
         chunk_hash=chunk.hash_property if chunk else "text_hash",
     )
-    return check_tenants(rows)
+    checks = check_tenants(rows)
+    tenants = [row["tenant"] for row in rows if isinstance(row["tenant"], str)]
+    if tenants:
+        checks.append(_guarded("ontology", check_ontology, db, tenants))
+    return checks

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from pathrag_gds.graph.schema import Ontology
+    from pathrag_gds.serve.checks import Check
     from pathrag_gds.serve.demo import DemoReport
-    from pathrag_gds.serve.doctor import Check
     from pathrag_gds.types import Answer, Entity, Explanation, Path, RankedPath, SearchResult
 
 __all__ = ["show_checks", "show_demo", "show_explanation", "show_ontology", "show_result"]
@@ -34,7 +34,7 @@ _LEFT_OUT = {
     "top_k": "beyond --top-k",
     "time_limit": "not scored within --time-limit-s",
 }
-_STATES = {"ok": "green", "todo": "bold yellow", "failed": "bold red"}
+_STATES = {"ok": "green", "note": "cyan", "todo": "bold yellow", "failed": "bold red"}
 
 
 def show_result(out: Console, result: SearchResult) -> None:

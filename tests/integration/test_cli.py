@@ -154,18 +154,62 @@ def test_doctor_is_content_with_the_demo(demo: Database, pathrag: Run) -> None:
         ("vectors of entities", "ok"),
         ("vectors of chunks", "ok"),
         ("tenant default", "ok"),
+        ("ontology", "ok"),
     ]
+    assert told["checks"][-1]["found"] == "11 relationship types recorded"
     vectors = next(c for c in told["checks"] if c["name"] == "vectors of entities")
     assert vectors["found"].startswith("entity_embedding ONLINE, dimension 384, all-MiniLM-L6-v2 ")
+
+
+def test_doctor_sees_types_that_nobody_recorded(migrated: Database, pathrag: Run) -> None:
+    load_files(migrated, [*CHUNK_FILES, *NODE_FILES, *RELATIONSHIP_FILES])
+    add = (
+        "MATCH (a:__Entity__ {tenant: $tenant, id: 'bob'}) "
+        "MATCH (b:__Entity__ {tenant: $tenant, id: 'joy'}) "
+        "CREATE (a)-[:`is `` fond`]->(b) CREATE (a)-[:SIMILAR]->(b) "
+        "CREATE (:Thing)-[:ELSEWHERE]->(:Thing) CREATE (:__Entity__ {name: 'No tenant'})"
+    )
+    migrated.run(statement(add), tenant="default")
+    migrated.run(
+        statement(
+            "CREATE (:__Entity__ {tenant: $tenant, id: 'a'})-[:owns]->"
+            "(:__Entity__ {tenant: $tenant, id: 'b'})"
+        ),
+        tenant="my own",
+    )
+    checks = {
+        c["name"]: c for c in json.loads(pathrag("doctor", "--json", code=1).stdout)["checks"]
+    }
+    assert checks["ontology"]["state"] == "todo"
+    assert checks["ontology"]["found"] == (
+        "not recorded, so searches may miss them: is ` fond; "
+        "nothing recorded for tenant my own, so searches start slowly"
+    )
+    first, second = checks["ontology"]["todo"].splitlines()
+    assert first.startswith("Run: pathrag schema refresh --tenant default --uri bolt://")
+    assert second.startswith("Run: pathrag schema refresh --tenant 'my own' --uri bolt://")
+    stray = checks["without tenant"]
+    assert stray["state"] == "note"
+    assert stray["found"].startswith("1 entities and 0 chunks have no tenant")
+
+    pathrag("schema", "refresh", "--tenant", "default")
+    pathrag("schema", "refresh", "--tenant", "my own")
+    checks = {
+        c["name"]: c for c in json.loads(pathrag("doctor", "--json", code=1).stdout)["checks"]
+    }
+    assert checks["ontology"]["state"] == "ok"
 
 
 def test_doctor_says_what_an_empty_database_needs(database: Database, pathrag: Run) -> None:
     told = json.loads(pathrag("doctor", "--json", code=1).stdout)
     todo = {c["name"]: c["todo"] for c in told["checks"] if c["state"] != "ok"}
-    assert todo["migrations"] == "Run: pathrag migrate up"
-    assert todo["index entity_text"] == "Run: pathrag migrate up"
-    assert todo["vectors of entities"] == "Run: pathrag embed"
-    assert todo["tenants"] == "Run: pathrag demo, or pathrag load FILES"
+    where = f"--uri {database.connection.uri} --username {database.connection.username}"
+    if database.connection.database:
+        where += f" --database {database.connection.database}"
+    assert todo["migrations"] == f"Run: pathrag migrate up {where}"
+    assert todo["index entity_text"] == f"Run: pathrag migrate up {where}"
+    assert todo["vectors of entities"] == f"Run: pathrag embed {where}"
+    assert todo["tenants"] == f"Run: pathrag demo {where}, or pathrag load FILES {where}"
 
 
 def test_doctor_sees_what_is_not_embedded_and_a_lost_index(
@@ -174,7 +218,11 @@ def test_doctor_sees_what_is_not_embedded_and_a_lost_index(
     foreign(migrated, "mine")
     migrated.run(statement("DROP INDEX entity_text", mode="schema"))
     told = json.loads(pathrag("doctor", "--json", code=1).stdout)
-    todo = {c["name"]: (c["state"], c["todo"]) for c in told["checks"] if c["state"] != "ok"}
+    todo = {
+        c["name"]: (c["state"], c["todo"].partition(" --uri")[0])
+        for c in told["checks"]
+        if c["state"] != "ok"
+    }
     assert todo["tenant mine"] == ("todo", "Run: pathrag embed --tenant mine")
     assert todo["index entity_text"] == ("failed", "Run: pathrag migrate up")
     pathrag("migrate", "up")

@@ -47,6 +47,7 @@ OPTIONAL_NAMES = {
     "records": "exists while a load runs",
     "finished": "exists while a load runs",
     "path": "exists while a load runs",
+    "witness": "exists while a load runs",
     "aliases": "not in every graph",
     "alias_keys": "not in every graph",
     "seen": "of a lock, which is deleted again",
@@ -65,8 +66,12 @@ TENANT_LABELS = re.compile(
 )
 # Statements that are about all tenants on purpose.
 ALL_TENANTS = {
+    "doctor/between_entities": "looks for types that no tenant records",
+    "doctor/recorded_types": "lists the records of all tenants",
+    "doctor/related_tenants": "is given the tenants",
     "doctor/tenants": "lists the tenants",
     "ingest/tenants": "lists the tenants",
+    "schema/all_entities": "counts everything, to know how crowded an index is",
     "ingest/drop_chunk_vectors": "a set of vectors belongs to no tenant",
     "ingest/drop_entity_vectors": "a set of vectors belongs to no tenant",
     "ingest/create_chunk_embedding": "an index is of all tenants",
@@ -77,6 +82,7 @@ ALL_TENANTS = {
 # Statements that look at all of something on purpose.
 MAY_SCAN = {
     "schema/delete_stale_types": "records of types are few",
+    "doctor/recorded_types": "records of types are few",
     "doctor/tenants": "counts everything",
     "ingest/tenants": "looks for tenants without an index on them alone",
     "ingest/drop_chunk_vectors": "removes from all chunks",

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pathrag_gds.graph.schema import IndexState, VectorRecord
+from pathrag_gds.config import Settings
+from pathrag_gds.errors import ModelError
+from pathrag_gds.graph.database import Capabilities
+from pathrag_gds.graph.schema import STRUCTURAL_TYPES, IndexState, VectorRecord
 from pathrag_gds.retrieve.serialize import TEXT_TEMPLATE_VERSION
-from pathrag_gds.serve.doctor import Check, check_indexes, check_tenants, check_vectors
+from pathrag_gds.serve import doctor
+from pathrag_gds.serve.checks import (
+    Check,
+    check_gds,
+    check_indexes,
+    check_ontology,
+    check_tenants,
+    check_vectors,
+    located,
+)
+from tests.fakes import RecordingDatabase
 
 ONLINE = IndexState(
     "entity_embedding",
@@ -144,6 +158,141 @@ def test_tenants() -> None:
         ),
         Check("tenant c", "ok", "3 entities, 0 chunks, all embedded"),
     ]
+
+
+def row(tenant: Any, entities: int, chunks: int = 0) -> dict[str, Any]:
+    """Give a row of ``doctor/tenants`` of which all is embedded."""
+    return {
+        "tenant": tenant,
+        "entities": entities,
+        "embedded_entities": entities,
+        "chunks": chunks,
+        "embedded_chunks": chunks,
+    }
+
+
+def test_what_has_no_tenant_is_counted_and_never_called_a_tenant() -> None:
+    found = "5 entities and 2 chunks have no tenant: no other command sees them"
+    (check,) = check_tenants([row(None, 5, 2)])
+    assert (check.name, check.state, check.found) == ("without tenant", "todo", found)
+    assert check.todo.endswith("and id, then run: pathrag embed")
+
+    tenant, check = check_tenants([row("a", 1), row(7, 4), row(None, 1, 2)])
+    assert (tenant.name, tenant.state) == ("tenant a", "ok")
+    assert (check.name, check.state, check.found) == ("without tenant", "note", found)
+    assert check.is_well
+
+
+def ontology(
+    recorded: dict[str, list[str]],
+    *,
+    others: Sequence[str] = (),
+    between: Sequence[tuple[str, str | None]] = (),
+    related: Sequence[str] = (),
+) -> tuple[Check, RecordingDatabase]:
+    """Check the ontology of tenants a and b."""
+    db = RecordingDatabase(
+        {
+            "doctor/recorded_types": [{"tenant": t, "types": n} for t, n in recorded.items()],
+            "doctor/other_types": [{"type": type_} for type_ in others],
+            "doctor/between_entities": [{"type": n, "tenant": t} for n, t in between],
+            "doctor/related_tenants": [{"tenant": t} for t in related],
+        }
+    )
+    return check_ontology(db, ["a", "b"]), db
+
+
+def test_every_type_is_recorded() -> None:
+    check, db = ontology({"a": ["knows", "owns"], "b": ["owns"]})
+    assert check == Check("ontology", "ok", "2 relationship types recorded")
+    assert db.names == ["doctor/recorded_types", "doctor/other_types"]
+    assert db.calls[1][1] == {"known": ["knows", "owns", *STRUCTURAL_TYPES]}
+
+
+def test_types_that_no_tenant_records() -> None:
+    check, db = ontology(
+        {"a": ["knows"], "b": ["knows"]},
+        others=["MIGRATED_TO", "likes", "no`w", "stray"],
+        between=[("no`w", "b"), ("likes", "a"), ("stray", None)],
+    )
+    assert check == Check(
+        "ontology",
+        "todo",
+        "not recorded, so searches may miss them: likes, no`w",
+        "Run: pathrag schema refresh --tenant a\nRun: pathrag schema refresh --tenant b",
+    )
+    text = db.texts[-1]
+    assert [f"[r:{name}]" in text for name in ("`MIGRATED_TO`", "`likes`", "`no``w`")] == [True] * 3
+
+
+def test_many_types_are_asked_about_in_turns_and_named_in_part() -> None:
+    names = [f"t{number:03}" for number in range(120)]
+    check, db = ontology({"a": [], "b": []}, others=names, between=[(n, "a") for n in names[:7]])
+    assert db.names.count("doctor/between_entities") == 3
+    assert sum(text.count("[r:`t") for text in db.texts) == 120
+    assert check.found.endswith(": t000, t001, t002, t003, t004 and 2 more")
+    assert check.todo == "Run: pathrag schema refresh --tenant a"
+
+
+def test_a_tenant_whose_relationships_are_not_recorded() -> None:
+    check, db = ontology({"a": ["knows"]}, related=["b"])
+    assert (check.state, check.todo) == ("todo", "Run: pathrag schema refresh --tenant b")
+    assert check.found == "nothing recorded for tenant b, so searches start slowly"
+    assert db.calls[-1][1]["tenants"] == ["b"]
+
+
+def test_tenants_without_relationships_need_no_record() -> None:
+    check, _ = ontology({})
+    assert check == Check("ontology", "ok", "no relationships between entities")
+
+
+@pytest.mark.parametrize(
+    ("todo", "expected"),
+    [
+        ("", ""),
+        ("Run: pathrag embed", "Run: pathrag embed --home 'a b'"),
+        (
+            "Run: pathrag embed --tenant 'x, y'",
+            "Run: pathrag embed --tenant 'x, y' --home 'a b'",
+        ),
+        (
+            "Run: pathrag demo, or pathrag load FILES",
+            "Run: pathrag demo --home 'a b', or pathrag load FILES --home 'a b'",
+        ),
+        (
+            "Run: pathrag migrate up\nRun: pathrag embed",
+            "Run: pathrag migrate up --home 'a b'\nRun: pathrag embed --home 'a b'",
+        ),
+        ("Run: pathrag server start", "Run: pathrag server start"),
+        ("Then run pathrag embed.", "Then run pathrag embed."),
+    ],
+)
+def test_commands_that_are_advised_name_the_same_server(todo: str, expected: str) -> None:
+    assert located(todo, ["--home", "a b"]) == expected
+    assert located(todo, []) == todo
+
+
+def test_a_model_that_cannot_be_loaded_is_one_failed_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(name: str | None) -> Encoder:
+        raise ModelError(f"There is no encoder {name}.", hint="Name another.")
+
+    monkeypatch.setattr(doctor, "load_encoder", refuse)
+    settings = Settings(home=str(tmp_path / "home"), model="foo")
+    checks = {check.name: check for check in doctor.examine(settings)}
+    assert list(checks) == ["java", "jars", "server", "model"]
+    found = "There is no encoder foo."
+    assert checks["model"] == Check("model", "failed", found, "Name another.")
+
+
+@pytest.mark.parametrize(
+    ("version", "state"), [("2.13.9", "ok"), ("", "note")], ids=["with gds", "without"]
+)
+def test_a_server_without_gds_is_no_reason_to_be_unhealthy(version: str, state: str) -> None:
+    capabilities = Capabilities("5.26.30", "community", version)
+    check = check_gds(capabilities)
+    assert (check.state, check.is_well, check.todo) == (state, True, "")
 
 
 def test_an_empty_graph() -> None:
