@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
 from pathrag_gds.config import DEFAULT_TENANT
 from pathrag_gds.demo import NODE_FILES, RELATIONSHIP_FILES, questions
 from pathrag_gds.graph.database import Database, operators
-from pathrag_gds.graph.queries import all_queries, load
+from pathrag_gds.graph.queries import Query, all_queries, cypher_folder, load
 from pathrag_gds.graph.schema import Ontology, RelationType
 from pathrag_gds.ingest import load_files
 from pathrag_gds.retrieve.expand import expand_request
@@ -48,6 +49,7 @@ OPTIONAL_NAMES = {
     "finished": "exists while a load runs",
     "path": "exists while a load runs",
     "witness": "exists while a load runs",
+    "demo_digest": "written when the demo is loaded completely by its command",
     "aliases": "not in every graph",
     "alias_keys": "not in every graph",
     "seen": "of a lock, which is deleted again",
@@ -61,24 +63,6 @@ ALLOWED_REMARKS = {
     "retrieve/seeds": {"03N95": "which set of vectors is in force is a value; no index is wanted"}
 }
 
-TENANT_LABELS = re.compile(
-    r":\s*(?:__Entity__|Chunk|Document|__RelationType__|__EntityType__|__Community__)\b"
-)
-# Statements that are about all tenants on purpose.
-ALL_TENANTS = {
-    "doctor/between_entities": "looks for types that no tenant records",
-    "doctor/recorded_types": "lists the records of all tenants",
-    "doctor/related_tenants": "is given the tenants",
-    "doctor/tenants": "lists the tenants",
-    "ingest/tenants": "lists the tenants",
-    "schema/all_entities": "counts everything, to know how crowded an index is",
-    "ingest/drop_chunk_vectors": "a set of vectors belongs to no tenant",
-    "ingest/drop_entity_vectors": "a set of vectors belongs to no tenant",
-    "ingest/create_chunk_embedding": "an index is of all tenants",
-    "ingest/create_chunk_embedding_alt": "an index is of all tenants",
-    "ingest/create_entity_embedding": "an index is of all tenants",
-    "ingest/create_entity_embedding_alt": "an index is of all tenants",
-}
 # Statements that look at all of something on purpose.
 MAY_SCAN = {
     "schema/delete_stale_types": "records of types are few",
@@ -92,33 +76,39 @@ MAY_SCAN = {
 FEW = ("__Load__", "__Neo4jMigration", "__Neo4jMigrationsLock", "__VectorIndex__")
 
 
+def needs(name: str) -> str:
+    """Give what the header of a statement says that it needs; the text is parsed without it."""
+    source = (cypher_folder() / f"{name}.cypher").read_text(encoding="utf-8")
+    return " ".join(re.findall(r"(?m)^// needs: (.*)", source))
+
+
+def explained(db: Database, name: str) -> tuple[Query, dict[str, Any]]:
+    """Let the server plan a statement with sample values."""
+    if "GDS" in needs(name) and not db.capabilities.gds_version:
+        pytest.skip("the statement needs GDS, which this server does not have")
+    query = rendered(name)
+    return query, db.explain(query, **parameters_of(query))
+
+
+def test_what_a_statement_needs_is_read_from_its_header() -> None:
+    assert needs("server/gds_version") == "GDS"
+    assert needs("server/components") == ""
+
+
 def test_lists_name_files_that_are_there() -> None:
-    assert set(ALL_TENANTS) | set(MAY_SCAN) <= set(NAMES)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_tenant_is_named_wherever_its_data_are_touched(name: str) -> None:
-    text = load(name).text
-    if TENANT_LABELS.search(text) and name not in ALL_TENANTS:
-        assert "$tenant" in text, f"{name} touches data of tenants without $tenant"
-        # Equality on the far side of a relationship lets the planner start there (design §4).
-        assert not re.search(r"\b(?:m|far)\.tenant\s*=", text)
+    assert set(MAY_SCAN) | set(ALLOWED_REMARKS) <= set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_header_is_what_the_server_sees(demo: Database, name: str) -> None:
-    query = rendered(name)
-    if "GDS" in load(name).text and not demo.capabilities.gds_version:
-        return
-    seen = demo.explain(query, **parameters_of(query))
+    query, seen = explained(demo, name)
     assert seen["keys"] == [column.name for column in query.returns]
     assert seen["query_type"] in QUERY_TYPES[query.mode]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_server_has_nothing_to_remark(demo: Database, name: str) -> None:
-    query = rendered(name)
-    notes = demo.explain(query, **parameters_of(query))["notifications"]
+    notes = explained(demo, name)[1]["notifications"]
     remarks = [
         note
         for note in notes
@@ -130,8 +120,7 @@ def test_server_has_nothing_to_remark(demo: Database, name: str) -> None:
 
 @pytest.mark.parametrize("name", [n for n in NAMES if load(n).mode in ("read", "write")])
 def test_no_statement_scans_what_grows(demo: Database, name: str) -> None:
-    query = rendered(name)
-    found = operators(demo.explain(query, **parameters_of(query))["plan"])
+    found = operators(explained(demo, name)[1]["plan"])
     if name in MAY_SCAN:
         return
     for operator in found:

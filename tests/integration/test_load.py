@@ -454,12 +454,13 @@ def test_a_row_is_rejected_once_though_its_batch_is_repeated(
     migrated: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     people = write(tmp_path, "n.csv", "id:ID\na\nb\n")
-    text = ":START_ID,:TYPE,:END_ID\na,R,b\na,,b\na,R,ghost\nb,R,a\n"
+    good = "a,R,b\na,R,a\nb,R,b\n"
+    text = f":START_ID,:TYPE,:END_ID\n{good}a,,b\na,R,ghost\nb,R,a\n"
     knows = write(tmp_path, "r.csv", text)
     commit = BatchWriter._commit
 
     def fail(self: BatchWriter, batch: Sequence[Numbered], done: int, finished: bool) -> None:
-        if done == 4 and len(batch) == 1:
+        if done == 6 and len(batch) == 1:
             raise ServerUnavailable("gone")
         commit(self, batch, done, finished)
 
@@ -468,7 +469,7 @@ def test_a_row_is_rejected_once_though_its_batch_is_repeated(
             migrated,
             [people, knows],
             tenant="t",
-            batch_size=2,
+            batch_size=3,
             on_error="skip",
             reject_folder=tmp_path,
         )
@@ -477,7 +478,7 @@ def test_a_row_is_rejected_once_though_its_batch_is_repeated(
         patched.setattr(BatchWriter, "_commit", fail)
         with pytest.raises(ServerUnavailable):
             run()
-    assert triples(migrated) == [("a", "R", "b")]
+    assert triples(migrated) == [("a", "R", "a"), ("a", "R", "b"), ("b", "R", "b")]
     rejected = (
         ":START_ID,:TYPE,:END_ID,reason:IGNORE\n"
         'a,,b,":TYPE: the type is empty"\n'
@@ -485,9 +486,9 @@ def test_a_row_is_rejected_once_though_its_batch_is_repeated(
     )
     assert (tmp_path / "r.rejected.csv").read_text() == rejected
     report = run()
-    assert (report.resumed, report.relationships, report.rejected) == (4, 1, 1)
+    assert (report.resumed, report.relationships, report.rejected) == (5, 1, 2)
     assert (tmp_path / "r.rejected.csv").read_text() == rejected
-    assert triples(migrated) == [("a", "R", "b"), ("b", "R", "a")]
+    assert ("b", "R", "a") in triples(migrated)
 
 
 @pytest.mark.parametrize("kind", ["nodes", "relationships", "chunks"])
