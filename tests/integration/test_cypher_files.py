@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -82,7 +83,7 @@ def needs(name: str) -> str:
     return " ".join(re.findall(r"(?m)^// needs: (.*)", source))
 
 
-def explained(db: Database, name: str) -> tuple[Query, dict[str, Any]]:
+def explained(db: Database, name: str) -> tuple[Query, Mapping[str, Any]]:
     """Let the server plan a statement with sample values."""
     if "GDS" in needs(name) and not db.capabilities.gds_version:
         pytest.skip("the statement needs GDS, which this server does not have")
