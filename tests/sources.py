@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
 
 from pathrag_gds.config import Connection
-from pathrag_gds.errors import PathRAGError
+from pathrag_gds.errors import EmbeddedServerError, PathRAGError
+from pathrag_gds.server import find_java, install, start, stop
 from pathrag_gds.server.artifacts import LANES
 
-__all__ = ["GIVEN", "Source", "choose_sources", "describe"]
+__all__ = ["GIVEN", "Source", "choose_sources", "describe", "embedded"]
 
 GIVEN = "given"
 
@@ -69,3 +74,24 @@ def describe(source: Source) -> str:
     except PathRAGError as error:
         return f"{address}: none, {error.message}"
     return f"{address}: {server.version} {server.edition}, GDS {server.gds_version or 'none'}"
+
+
+@contextmanager
+def embedded(lane: str, home: Path) -> Iterator[Connection]:
+    """Run an embedded server for the time of a block.
+
+    The tests are skipped where it cannot be had: no jars and no network, or no Java. A server that
+    is there and does not start is an error.
+    """
+    from pathrag_gds.graph.database import probe_gds
+
+    try:
+        install(lane)
+        find_java(LANES[lane])
+    except EmbeddedServerError as error:
+        pytest.skip(f"no server of lane {lane}: {error}")
+    connection = start(home, lane, probe=probe_gds)
+    try:
+        yield connection
+    finally:
+        stop(home)

@@ -15,16 +15,14 @@ Write test data with ``tests.statements.statement``.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from pathrag_gds.config import Connection
-from pathrag_gds.errors import EmbeddedServerError
-from pathrag_gds.graph.database import Database, probe_gds
+from pathrag_gds.graph.database import Database
 from tests.conftest import SOURCES
 from tests.integration.content import Content
-from tests.sources import Source
+from tests.sources import Source, embedded
 
 
 @pytest.fixture(scope="session")
@@ -42,15 +40,8 @@ def server(source: Source, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     if source.connection is not None:
         yield source.connection
         return
-    from pathrag_gds.server import start, stop
-
-    home: Path = tmp_path_factory.mktemp(f"server-{source.name}")
-    try:
-        connection = start(home, source.name, probe=probe_gds)
-    except EmbeddedServerError as error:
-        pytest.skip(f"no server of lane {source.name}: {error}")
-    yield connection
-    stop(home)
+    with embedded(source.name, tmp_path_factory.mktemp(f"server-{source.name}")) as connection:
+        yield connection
 
 
 @pytest.fixture(scope="session")
