@@ -42,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "lane(name): only on the embedded server of this lane")
+    config.addinivalue_line("markers", "once: only on the first of the servers to test on")
     config.stash[SOURCES] = choose_sources(
         os.environ, lane=config.getoption("--lane"), uri=config.getoption("--neo4j-uri")
     )
@@ -58,8 +58,9 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "lane" not in metafunc.fixturenames:
         return
-    wanted = next((m.args[0] for m in metafunc.definition.iter_markers("lane")), None)
-    names = [s.name for s in metafunc.config.stash[SOURCES] if wanted in (None, s.name)]
+    names = [source.name for source in metafunc.config.stash[SOURCES]]
+    if metafunc.definition.get_closest_marker("once"):
+        names = names[:1]
     metafunc.parametrize("lane", names, indirect=True, scope="session")
 
 

@@ -12,10 +12,11 @@ from pathrag_gds.graph.database import Database, Row, probe_gds
 from pathrag_gds.ingest import load_files
 from pathrag_gds.ingest.import_csv import to_import_csv
 from pathrag_gds.migrate import up
-from pathrag_gds.server import install, start, stop
+from pathrag_gds.server import DEFAULT_LANE, LANES, install, start, stop
 from pathrag_gds.server.home import Home
 from pathrag_gds.server.java import find_java
 from pathrag_gds.server.jvm import admin
+from pathrag_gds.server.process import lay_out, settle_record
 from tests.statements import statement
 
 NODES = statement(
@@ -54,8 +55,13 @@ def graph(connection: Connection) -> tuple[list[Row], list[Row]]:
         return sorted(nodes, key=lambda row: json.dumps(row, sort_keys=True)), db.run(EDGES)
 
 
+@pytest.mark.once
 def test_an_offline_import_makes_the_graph_that_a_load_makes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    migrated: Database,
+    server: Connection,
+    lane: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("PATHRAG_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
     inputs = []
@@ -64,33 +70,30 @@ def test_an_offline_import_makes_the_graph_that_a_load_makes(
         inputs[-1].write_text("".join(json.dumps(row) + "\n" for row in rows))
     inputs.append(tmp_path / "kb.txt")
     inputs[-1].write_text("a\tKNOWS\tghost \na\tKNOWS\tghost \n")
+    load_files(migrated, inputs, tenant="t")
+    loaded = graph(server)
+    assert len(loaded[0]) == 7
 
-    home = tmp_path / "home"
+    files = to_import_csv(inputs, tmp_path / "out", tenant="t")
+    assert (files.nodes, files.relationships) == (7, 7)
+    chosen = lane if lane in LANES else DEFAULT_LANE
+    place, installation = Home.at(tmp_path / "home"), install(chosen)
+    place.make()
+    record = settle_record(place, None, chosen, None, lambda _: None)
+    lay_out(place, record, installation, "256m")
+    admin(
+        place,
+        installation,
+        find_java(installation.lane),
+        ["database", "import", "full", "neo4j", *files.arguments],
+        doing="Importing",
+    )
     try:
-        connection = start(home, "lts", probe=probe_gds)
-        with Database(connection) as db:
-            up(db)
-            load_files(db, inputs, tenant="t")
-        loaded = graph(connection)
-        stop(home)
-
-        files = to_import_csv(inputs, tmp_path / "out", tenant="t")
-        assert (files.nodes, files.relationships) == (7, 7)
-        place, installation = Home.at(home), install("lts")
-        command = ["database", "import", "full", "neo4j", "--overwrite-destination=true"]
-        admin(
-            place,
-            installation,
-            find_java(installation.lane),
-            [*command, *files.arguments],
-            doing="Importing",
-        )
-        connection = start(home, "lts", probe=probe_gds)
+        connection = start(place.path, probe=probe_gds)
         assert graph(connection) == loaded
-        assert len(loaded[0]) == 7
         with Database(connection) as db:
             up(db)
             load_files(db, inputs, tenant="t")
         assert graph(connection) == loaded
     finally:
-        stop(home, timeout_s=10)
+        stop(place.path, timeout_s=10)
