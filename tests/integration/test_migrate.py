@@ -667,6 +667,8 @@ def server_without_gds(lane: str, tmp_path_factory: pytest.TempPathFactory) -> I
 
     home = tmp_path_factory.mktemp("no-gds")
     with pytest.MonkeyPatch.context() as patch:
+        # This server lives for one test: compiling for speed would take longer than it saves.
+        patch.setenv("PATHRAG_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
         patch.setattr(server_process, "install", without_gds)
         connection = start(home, chosen.name, probe=probe, heap="512m", page_cache="32m")
     yield connection
