@@ -7,6 +7,7 @@ encoder first needs them. Nothing is downloaded unless the user asked for a mode
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -16,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pathrag_gds.errors import ModelError
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -36,7 +39,7 @@ EncodeProgress = Callable[[int, int], None]
 """Called with the number of texts done and the number of all texts, never decreasing."""
 
 DEFAULT_ENCODER = "all-MiniLM-L6-v2"
-# Raise when the way a node becomes a text changes: stored vectors are then no longer comparable.
+# Raise when the way a text becomes the model's input changes: vectors are then not comparable.
 INPUT_VERSION = "1"
 MAX_TOKENS = 256
 MODEL_FILE = "model.onnx"
@@ -46,7 +49,7 @@ _REINSTALL = "If it is the shipped one, run: pip install --force-reinstall pathr
 _POOLING = "mean,l2"
 _FINGERPRINT_LENGTH = 16
 # Tokens in one run: larger runs leave the processor's caches (one thread, 16 tokens a text:
-# 641 texts/s at 256, 604 at 512, 569 at 1,024, 485 at 2,048), smaller ones starve the threads.
+# 641 texts/s at 256, 604 at 512, 569 at 1,024, 485 at 2,048).
 _TOKENS_PER_RUN = 512
 # Texts tokenised at once, so that a million texts do not all lie in memory as tokens.
 _TEXTS_PER_CHUNK = 4096
@@ -99,7 +102,7 @@ class OnnxEncoder:
         folder: Holds ``model.onnx`` (input ``input_ids``, output ``embedding``) and
             ``tokenizer.json``. Read when first used.
         name: Name for people; the folder's name when empty.
-        threads: Threads within one run; 0 leaves the choice to ONNX Runtime (all cores).
+        threads: Runs at the same time; 0 for one per core.
         max_tokens: Longest text the model takes.
 
     Raises:
@@ -119,7 +122,7 @@ class OnnxEncoder:
         self._threads = threads
         self._max_tokens = max_tokens
         self._lock = threading.Lock()
-        self._loaded: tuple[Any, Any] | None = None
+        self._loaded: tuple[Any, Any, ThreadPoolExecutor] | None = None
 
     def __repr__(self) -> str:
         return f"OnnxEncoder({self._name!r})"
@@ -137,7 +140,7 @@ class OnnxEncoder:
     @property
     def dimension(self) -> int:
         """Give the length of a vector."""
-        session, _ = self._load()
+        session, *_ = self._load()
         return int(session.get_outputs()[0].shape[-1])
 
     @cached_property
@@ -154,15 +157,19 @@ class OnnxEncoder:
         """
         import numpy as np
 
-        session, tokenizer = self._load()
+        session, tokenizer, pool = self._load()
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         done = 0
         for start in range(0, len(texts), _TEXTS_PER_CHUNK):
             chunk = [well_formed(text) for text in texts[start : start + _TEXTS_PER_CHUNK]]
             ids = [self._cut(encoding.ids) for encoding in tokenizer.encode_batch_fast(chunk)]
-            for rows in _runs([len(i) for i in ids]):
+
+            def run(rows: list[int], ids: list[list[int]] = ids) -> tuple[list[int], Any]:
                 batch = np.array([ids[row] for row in rows], dtype=np.int64)
-                (output,) = session.run(["embedding"], {"input_ids": batch})
+                return rows, session.run(["embedding"], {"input_ids": batch})[0]
+
+            # The longest first, so that no thread is left with a long run at the end.
+            for rows, output in pool.map(run, reversed(list(_runs([len(i) for i in ids])))):
                 vectors[[start + row for row in rows]] = output
                 done += len(rows)
                 if progress:
@@ -171,31 +178,32 @@ class OnnxEncoder:
 
     def count_tokens(self, text: str) -> int:
         """Count the tokens of a text before any cut, marks included."""
-        _, tokenizer = self._load()
+        _, tokenizer, _ = self._load()
         return len(tokenizer.encode(well_formed(text)).ids)
 
     def _cut(self, ids: list[int]) -> list[int]:
         # The closing mark stays: the model has never seen a text without it.
         return ids if len(ids) <= self._max_tokens else [*ids[: self._max_tokens - 1], ids[-1]]
 
-    def _load(self) -> tuple[Any, Any]:
+    def _load(self) -> tuple[Any, Any, ThreadPoolExecutor]:
         if self._loaded is None:
             with self._lock:
                 if self._loaded is None:
                     self._loaded = self._open()
         return self._loaded
 
-    def _open(self) -> tuple[Any, Any]:
+    def _open(self) -> tuple[Any, Any, ThreadPoolExecutor]:
+        from concurrent.futures import ThreadPoolExecutor
+
         import onnxruntime
         from tokenizers import Tokenizer
 
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = self._threads
+        # Runs are small, since texts of one run have one length: threads that each take a run of
+        # their own make 440 texts/s on two cores where threads within a run make 255.
+        options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
-        # Threads that spin while they wait burn the very cores that the work needs as soon as
-        # anything else runs, such as the database: 348 texts/s became 1,655 on two busy cores.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         # The graph is fused by hand; the higher levels would swap in slower layer normalisation.
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
         try:
@@ -212,7 +220,8 @@ class OnnxEncoder:
             ) from error
         tokenizer.no_padding()
         tokenizer.no_truncation()
-        return session, tokenizer
+        pool = ThreadPoolExecutor(self._threads or os.cpu_count() or 1, "encode")
+        return session, tokenizer, pool
 
     def _read(self, file: str) -> bytes:
         path = self._folder / file
@@ -234,7 +243,7 @@ def load_encoder(
         name: None, empty, ``default`` or ``all-MiniLM-L6-v2`` is the shipped model. A folder with
             ``model.onnx`` and no ``modules.json`` is one written by ``pathrag_gds.models.export``.
             Anything else goes to sentence-transformers.
-        threads: Threads of ONNX Runtime; 0 is all cores.
+        threads: Runs of the shipped model at the same time; 0 for one per core.
         device: Device of sentence-transformers.
 
     Raises:
