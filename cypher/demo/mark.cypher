@@ -1,4 +1,4 @@
-// mark: note that the demo is loaded completely, and from which files
+// mark: note that the demo is loaded and embedded completely, and from what
 // mode: write
 // param tenant: STRING
 // param document: STRING id of the document that only the demo has

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
+from threading import Thread
 from typing import Any
 
 from pathrag_gds import server
@@ -19,15 +20,17 @@ from pathrag_gds.demo import (
     RELATIONSHIP_FILES,
     keys,
 )
-from pathrag_gds.errors import ConfigError
+from pathrag_gds.errors import ConfigError, EncoderMismatch, IndexMissing, ModelError
 from pathrag_gds.graph.database import Database, QueryRunner, Row, probe_gds
 from pathrag_gds.graph.queries import load
 from pathrag_gds.ingest.embed import embed
 from pathrag_gds.ingest.load import load_files
+from pathrag_gds.migrate.folder import migrations_folder
 from pathrag_gds.migrate.runner import status, up
 from pathrag_gds.models.encoder import Encoder, load_encoder
 from pathrag_gds.models.reranker import load_reranker
 from pathrag_gds.pathrag import PathRAG
+from pathrag_gds.retrieve.serialize import TEXT_TEMPLATE_VERSION
 from pathrag_gds.serve.command import command_line
 from pathrag_gds.server.home import Home
 from pathrag_gds.types import SearchResult
@@ -105,19 +108,34 @@ def run_demo(settings: Settings, question: str | None, *, progress: Bar) -> Demo
         DatabaseError: A statement failed.
     """
     clock = _Clock()
+    encoder = load_encoder(settings.model or None)
     connection = settings.connection()
     if connection is None:
+        # The model opens while the server does: the one waits for the disk, the other for itself.
+        Thread(target=_open, args=(encoder,)).start()
         connection = _start_server(settings, clock, progress)
-    encoder = load_encoder(settings.model or None)
     with Database(connection) as db:
         # Refused before anything is touched, schema included.
         tenant = choose_tenant(db, settings.tenant)
-        _migrate(db, clock)
-        _load(db, tenant, clock, progress)
-        _embed(db, tenant, encoder, clock, progress)
         asked = question or DEFAULT_QUESTION
-        result = _search(db, tenant, encoder, settings, asked, clock)
+        if _is_complete(db, tenant, encoder):
+            with clock.step("story") as detail:
+                detail.append(f"is in tenant {tenant} already, with its vectors")
+        else:
+            _prepare(db, tenant, encoder, clock, progress)
+        try:
+            result = _search(db, tenant, encoder, settings, asked, clock)
+        except (EncoderMismatch, IndexMissing):
+            # Somebody changed the schema or the vectors since the story was put there.
+            _prepare(db, tenant, encoder, clock, progress)
+            result = _search(db, tenant, encoder, settings, asked, clock)
     return DemoReport(tenant, tuple(clock.steps), result, _next(settings, tenant))
+
+
+def _open(encoder: Encoder) -> None:
+    # A model that cannot be opened is told where it is needed.
+    with suppress(ModelError):
+        encoder.encode([DEFAULT_QUESTION])
 
 
 def choose_tenant(db: QueryRunner, wanted: str) -> str:
@@ -194,6 +212,20 @@ def _start_server(settings: Settings, clock: _Clock, progress: Bar) -> Connectio
     return connection
 
 
+def _is_complete(db: QueryRunner, tenant: str, encoder: Encoder) -> bool:
+    """Whether an earlier run did all that this one would: two statements in place of twenty."""
+    if _tenant_state(db, tenant)["digest"] != _digest(encoder):
+        return False
+    return tuple(db.run(load("demo/contents"), tenant=tenant)[0].values()) == SIZE
+
+
+def _prepare(db: Database, tenant: str, encoder: Encoder, clock: _Clock, progress: Bar) -> None:
+    _migrate(db, clock)
+    _load(db, tenant, clock, progress)
+    _embed(db, tenant, encoder, clock, progress)
+    db.run(load("demo/mark"), tenant=tenant, document=DOCUMENT, digest=_digest(encoder))
+
+
 def _migrate(db: Database, clock: _Clock) -> None:
     with clock.step("migrate") as detail:
         before = status(db)
@@ -206,24 +238,17 @@ def _migrate(db: Database, clock: _Clock) -> None:
 
 def _load(db: Database, tenant: str, clock: _Clock, progress: Bar) -> None:
     with clock.step("load") as detail, progress("Loading"):
-        digest = _digest()
-        state = _tenant_state(db, tenant)
-        if state["digest"] == digest:
-            held = db.run(load("demo/contents"), tenant=tenant)[0]
-            if tuple(held.values()) == SIZE:
-                detail.append(f"is in tenant {tenant} already")
-                return
         done = load_files(db, FILES, tenant=tenant)
-        db.run(load("demo/mark"), tenant=tenant, document=DOCUMENT, digest=digest)
         detail.append(
             f"{done.nodes} entities, {done.relationships} relationships, {done.chunks} chunks "
             f"into tenant {tenant}"
         )
 
 
-def _digest() -> str:
-    digest = sha256()
-    for path in FILES:
+def _digest(encoder: Encoder) -> str:
+    """Hash what the prepared story depends on: its files, the migrations, the encoder."""
+    digest = sha256(f"{encoder.fingerprint} {TEXT_TEMPLATE_VERSION}".encode())
+    for path in (*FILES, *sorted(migrations_folder().glob("*.cypher"))):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

@@ -13,7 +13,8 @@ import pathrag_gds.serve.demo as demo
 from pathrag_gds import server
 from pathrag_gds.config import Connection, Settings
 from pathrag_gds.demo import DOCUMENT, keys
-from pathrag_gds.errors import ConfigError, EmbeddedServerError
+from pathrag_gds.errors import ConfigError, EmbeddedServerError, EncoderMismatch, IndexMissing
+from pathrag_gds.models.encoder import load_encoder
 from pathrag_gds.serve.demo import choose_tenant
 from pathrag_gds.server import Installation, ServerStatus
 from pathrag_gds.server.artifacts import find_lane
@@ -24,6 +25,7 @@ from tests.fakes import RecordingDatabase
 EMPTY = {"occupied": False, "demo": False, "digest": None}
 HELD = {"occupied": True, "demo": True, "digest": None}
 OTHER = {"occupied": True, "demo": False, "digest": None}
+PREPARED = ["_migrate", "_load", "_embed"]
 RESULT = SearchResult("?", "t", "path", "answered", (), (), (), (), SearchStats(), {})
 QUERY = 'pathrag query "Who are Bob\'s friends?"'
 
@@ -82,7 +84,16 @@ class Stage:
         monkeypatch.setattr(demo, "choose_tenant", lambda db, wanted: wanted or "default")
         for name in ("_migrate", "_load", "_embed"):
             monkeypatch.setattr(demo, name, self.noting(name))
-        monkeypatch.setattr(demo, "_search", lambda *_: RESULT)
+        self.complete = False
+        self.failures: list[Exception] = []
+        monkeypatch.setattr(demo, "_is_complete", lambda *_: self.complete)
+        monkeypatch.setattr(demo, "_search", self.search)
+
+    def search(self, *_: object) -> SearchResult:
+        self.done.append("search")
+        if self.failures:
+            raise self.failures.pop()
+        return RESULT
 
     def noting(self, name: str) -> Callable[..., None]:
         return lambda *_: self.done.append(name)
@@ -98,7 +109,7 @@ class Stage:
     @contextmanager
     def database(self, connection: Connection) -> Iterator[RecordingDatabase]:
         self.connection = connection
-        yield RecordingDatabase()
+        yield RecordingDatabase({"demo/mark": []})
 
 
 @contextmanager
@@ -117,7 +128,7 @@ def stage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Stage:
 
 def test_without_a_uri_the_embedded_server_is_installed_and_started(stage: Stage) -> None:
     report = demo.run_demo(Settings(lane="current"), None, progress=silent)
-    assert stage.done == ["install current", "start current", "_migrate", "_load", "_embed"]
+    assert stage.done == ["install current", "start current", *PREPARED, "search"]
     assert stage.connection == Connection("bolt://127.0.0.1:7000")
     assert [step.name for step in report.steps] == ["jars", "server"]
     assert report.next == (QUERY, "pathrag server stop")
@@ -126,7 +137,7 @@ def test_without_a_uri_the_embedded_server_is_installed_and_started(stage: Stage
 def test_a_server_that_is_named_is_left_as_it_is(stage: Stage) -> None:
     settings = Settings("bolt://mine:7687", "neo4j", "secret", tenant="my story")
     report = demo.run_demo(settings, None, progress=silent)
-    assert stage.done == ["_migrate", "_load", "_embed"]
+    assert stage.done == [*PREPARED, "search"]
     assert stage.connection == Connection("bolt://mine:7687", "neo4j", "secret")
     assert report.next == (f"{QUERY} --tenant 'my story' --uri bolt://mine:7687",)
 
@@ -159,3 +170,38 @@ def test_next_commands_name_user_and_database_of_a_server_that_is_named(stage: S
     report = demo.run_demo(settings, None, progress=silent)
     where = "--uri bolt://mine:7687 --username ann --database 'my graph'"
     assert report.next == (f"{QUERY} {where}",)
+
+
+def test_what_an_earlier_run_did_is_not_done_again(stage: Stage) -> None:
+    stage.complete = True
+    report = demo.run_demo(Settings("bolt://mine:7687"), None, progress=silent)
+    assert stage.done == ["search"]
+    assert [(step.name, step.detail) for step in report.steps] == [
+        ("story", "is in tenant default already, with its vectors")
+    ]
+
+
+@pytest.mark.parametrize("error", [IndexMissing("gone"), EncoderMismatch("other")])
+def test_what_was_broken_since_is_mended(stage: Stage, error: Exception) -> None:
+    stage.complete = True
+    stage.failures = [error]
+    demo.run_demo(Settings("bolt://mine:7687"), None, progress=silent)
+    assert stage.done == ["search", *PREPARED, "search"]
+
+
+@pytest.mark.parametrize(
+    ("digest", "size", "complete"),
+    [("right", (104, 165, 32), True), ("right", (104, 164, 32), False), ("old", None, False)],
+)
+def test_the_story_is_complete_when_files_and_counts_are_right(
+    digest: str,
+    size: tuple[int, int, int] | None,
+    complete: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(demo, "_digest", lambda _: "right")
+    db = database(default={**HELD, "digest": digest})
+    if size:
+        names = ("entities", "relationships", "chunks")
+        db.answers["demo/contents"] = [dict(zip(names, size, strict=True))]
+    assert demo._is_complete(db, "default", load_encoder(None)) is complete
