@@ -20,6 +20,7 @@ from pathrag_gds.server.install import Installation
 __all__ = ["build", "tag_of"]
 
 BASE = "pathrag-gds-base:bookworm"
+# Of Debian's packages; empty for the one that debootstrap takes by itself.
 MIRROR = os.environ.get("PATHRAG_DEBIAN_MIRROR", "")
 HERE = Path(__file__).parent
 
@@ -86,7 +87,13 @@ def _make_base(client: Any) -> None:
     with tempfile.TemporaryDirectory(prefix="pathrag-base-") as folder:
         root, archive = Path(folder) / "root", Path(folder) / "root.tar"
         done = subprocess.run(
-            ["debootstrap", "--variant=minbase", "bookworm", str(root), MIRROR],
+            [
+                "debootstrap",
+                "--variant=minbase",
+                "bookworm",
+                str(root),
+                *([MIRROR] if MIRROR else []),
+            ],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
