@@ -75,6 +75,10 @@ class Settings:
     reranker: str = ""
     source: str = ""
 
+    def embedded(self) -> Settings:
+        """Give these settings without the server that they name: the embedded one is meant."""
+        return replace(self, uri="", username="", password="", database="", source="")
+
     def connection(self) -> Connection | None:
         """Give the server that was named, or None when none was."""
         if not self.uri:
@@ -150,9 +154,7 @@ def read_settings(
     settings = Settings(**merged)
     if settings.tenant:
         check_tenant(settings.tenant)
-    if "home" in given:
-        return replace(settings, uri="", username="", password="", database="", source="")
-    return settings
+    return settings.embedded() if "home" in given else settings
 
 
 def _read_file(file: Path) -> dict[str, str]:

@@ -471,9 +471,12 @@ def _server_error(code: str, message: str, query: str) -> DatabaseError:
         "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration",
     ):
         return QueryTimeout(
-            f"{where}the server stopped the statement at its time limit.", query=query, code=code
+            f"{where}the server stopped the statement at its time limit.",
+            hint="Ask for less: a smaller --beam-width or --max-depth, or a filter.",
+            query=query,
+            code=code,
         )
-    return DatabaseError(f"{where}{message}", query=query, code=code)
+    return DatabaseError(f"{where}{message}", hint="Run: pathrag doctor", query=query, code=code)
 
 
 def _first_line(text: str) -> str:

@@ -10,13 +10,12 @@ import json
 import re
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, Field, fields, replace
+from dataclasses import MISSING, Field, fields
 from typing import Any, Literal, TypeVar
 
 import click
 
-from pathrag_gds.config import PRESETS, SearchConfig, Settings, check_tenant, read_settings
-from pathrag_gds.errors import ConfigError
+from pathrag_gds.config import PRESETS, SearchConfig, Settings, read_settings
 from pathrag_gds.serve.command import verbose_option
 
 __all__ = [
@@ -117,18 +116,11 @@ def read_connection(values: Mapping[str, Any], *, embedded: bool = False) -> Set
             no tenant.
     """
     flags = {name: values.get(name) for name in SETTING_NAMES}
-    if flags["home"] and flags["uri"]:
-        raise ConfigError(
-            "--uri and --home name two servers.",
-            hint="--home is the folder of the embedded server; leave one of them out.",
-        )
     if values.get("ask_password"):
         flags["password"] = click.prompt("Password", hide_input=True, err=True)
     settings = read_settings(flags)
-    if not flags["uri"] and (embedded or flags["home"]):
-        settings = replace(settings, uri="", username="", password="", database="", source="")
-    if settings.tenant:
-        check_tenant(settings.tenant)
+    if embedded and not flags["uri"]:
+        return settings.embedded()
     return settings
 
 
