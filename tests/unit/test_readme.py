@@ -38,7 +38,7 @@ def resolve(words: list[str]) -> tuple[click.Command, list[str]]:
     command: click.Command = cli
     rest = list(words)
     while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
-        with click.Context(command) as context:
+        with click.Context(command, help_option_names=["-h", "--help"]) as context:
             found = command.get_command(context, rest[0])
         assert found is not None, f"there is no command {' '.join(words)!r}"
         command, rest = found, rest[1:]
@@ -46,7 +46,7 @@ def resolve(words: list[str]) -> tuple[click.Command, list[str]]:
 
 
 def options_of(command: click.Command) -> set[str]:
-    with click.Context(command) as context:
+    with click.Context(command, help_option_names=["-h", "--help"]) as context:
         return {name for p in command.get_params(context) for name in (*p.opts, *p.secondary_opts)}
 
 
@@ -63,7 +63,7 @@ def check(words: list[str]) -> click.Command:
 def walk(command: click.Command, path: str) -> list[tuple[str, click.Command]]:
     found = [(path, command)]
     if isinstance(command, click.Group):
-        with click.Context(command) as context:
+        with click.Context(command, help_option_names=["-h", "--help"]) as context:
             for name in command.list_commands(context):
                 child = command.get_command(context, name)
                 assert child is not None
@@ -169,7 +169,7 @@ def resolve_prefix(words: list[str]) -> tuple[click.Command, list[str]]:
     command: click.Command = cli
     rest = list(words)
     while isinstance(command, click.Group) and rest:
-        with click.Context(command) as context:
+        with click.Context(command, help_option_names=["-h", "--help"]) as context:
             found = command.get_command(context, rest[0])
         if found is None:
             break
