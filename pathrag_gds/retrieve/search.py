@@ -262,10 +262,9 @@ class _State:
     def finish(self, found: Seeds) -> Generator[Request, list[Row], SearchResult]:
         """Choose the results, fetch what is shown of them, and say what it cost."""
         chosen = self._results()
-        if self.start_rank:
-            yield from self._hydrate(chosen)
         sources: dict[str, Source] = {}
         if self.start_rank:
+            yield from self._hydrate(chosen)
             sources = yield from self._provenance(chosen)
         ranked = tuple(
             self._ranked(rank, candidate, sources) for rank, candidate in enumerate(chosen, 1)

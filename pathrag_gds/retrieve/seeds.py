@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -152,7 +152,7 @@ def longer(request: Request, similar: int) -> int | None:
     return 2 * -(-reach // max(similar, 1))
 
 
-def fuse(rankings: Any) -> dict[str, float]:
+def fuse(rankings: Iterable[Sequence[str]]) -> dict[str, float]:
     """Add up ``1 / (60 + rank)`` over rankings of ids, best first, rank from 1."""
     scores: dict[str, float] = defaultdict(float)
     for ranking in rankings:
