@@ -10,8 +10,7 @@ PathRAGError                     exit 1
 │   ├── IndexMissing                      an index is absent or not ONLINE
 │   ├── DimensionMismatch                 expected, found
 │   ├── EncoderMismatch                   the index was filled by another encoder
-│   ├── GdsMissing                        the server has no Graph Data Science plugin
-│   └── ProjectionMissing                 a GDS graph is not in the catalog
+│   └── GdsMissing                        the server has no Graph Data Science plugin
 ├── EmbeddedServerError          exit 4   install, start, stop, dump, restore of the embedded server
 ├── MigrationError               exit 5
 │   ├── InvalidMigration                  name, text or placeholder of a file breaks a rule
@@ -55,7 +54,6 @@ __all__ = [
     "OutOfOrder",
     "PartialError",
     "PathRAGError",
-    "ProjectionMissing",
     "QueryFileError",
     "QueryTimeout",
     "ServerUnavailable",
@@ -146,10 +144,6 @@ class EncoderMismatch(DatabaseError):
 
 class GdsMissing(DatabaseError):
     """The server has no Graph Data Science plugin, or not the procedure that is needed."""
-
-
-class ProjectionMissing(DatabaseError):
-    """A graph is not in the GDS catalog of this user and database."""
 
 
 class EmbeddedServerError(PathRAGError):
