@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from pathrag_gds.errors import ModelError
 from pathrag_gds.models.cache import LeastRecentlyUsed
@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CachedReranker",
+    "Calibrated",
     "CosineReranker",
     "CrossEncoderReranker",
     "PathScore",
     "Reranker",
+    "confidence_of",
     "load_reranker",
 ]
 
@@ -65,6 +67,28 @@ class Reranker(Protocol):
     def score(self, question: str, texts: Sequence[str]) -> list[PathScore]:
         """Score each text, in order; no texts, no scores."""
         ...
+
+
+@runtime_checkable
+class Calibrated(Protocol):
+    """A reranker that knows how often it is right; not every one does."""
+
+    def confidence(self, answer: float) -> float:
+        """Give the probability, from 0 to 1, that a path with this ``answer`` value answers.
+
+        Never falls while ``answer`` rises, so it orders paths as ``answer`` does.
+        """
+        ...
+
+
+def confidence_of(reranker: Reranker, answer: float) -> float:
+    """Give the calibrated ``answer`` value of a reranker, or the value itself where there is none.
+
+    Args:
+        reranker: The one that gave the value.
+        answer: From 0 to 1, as scored.
+    """
+    return reranker.confidence(answer) if isinstance(reranker, Calibrated) else answer
 
 
 class CosineReranker:
@@ -251,6 +275,10 @@ class CachedReranker:
     def misses(self) -> int:
         """Count the distinct texts of each call that had to be scored."""
         return self._scores.misses
+
+    def confidence(self, answer: float) -> float:
+        """Give what the wrapped reranker makes of an ``answer`` value."""
+        return confidence_of(self.reranker, answer)
 
     def score(self, question: str, texts: Sequence[str]) -> list[PathScore]:
         """Score each text, in order; no texts, no scores."""

@@ -21,7 +21,7 @@ from pathrag_gds.errors import QueryTimeout
 from pathrag_gds.graph.database import QueryRunner, Row
 from pathrag_gds.graph.queries import load
 from pathrag_gds.graph.schema import Ontology
-from pathrag_gds.models.reranker import Reranker
+from pathrag_gds.models.reranker import Reranker, confidence_of
 from pathrag_gds.retrieve.answers import answers_of
 from pathrag_gds.retrieve.expand import (
     Neighbour,
@@ -448,9 +448,11 @@ class _State:
     def _results(self) -> list[Candidate]:
         config = self.config
         ranked = sorted(self.best.values(), key=_result_order)
-        passing = [c for c in ranked if c.answer >= config.min_score]
+        passing = []
         for candidate in ranked:
-            if candidate.answer < config.min_score:
+            if self._confidence(candidate) >= config.min_score:
+                passing.append(candidate)
+            else:
                 self._note(candidate.path.depth, "min_score", 1)
         for candidate in passing[config.top_k :]:
             self._note(candidate.path.depth, "top_k", 1)
@@ -461,7 +463,7 @@ class _State:
         return RankedPath(
             rank=rank,
             score=candidate.score,
-            confidence=candidate.answer,
+            confidence=self._confidence(candidate),
             terms={
                 "rerank": candidate.answer,
                 "link": self.link_score.get(path.start, 0.0),
@@ -474,6 +476,9 @@ class _State:
                 for hop in path.hops
             ),
         )
+
+    def _confidence(self, candidate: Candidate) -> float:
+        return confidence_of(self.context.reranker, candidate.answer)
 
     def _outcome(self, ranked: Sequence[RankedPath]) -> Outcome:
         if self.partial:
@@ -497,7 +502,7 @@ class _State:
             DepthTrace(
                 depth=depth,
                 paths=tuple(
-                    TracedPath(c.path, c.answer, c.steer, reason)
+                    TracedPath(c.path, self._confidence(c), c.steer, reason)
                     for group, reason in ((kept, ""), (dropped, "beam_width"))
                     for c in group
                 ),

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from pathrag_gds.config import SearchConfig
 from pathrag_gds.graph.database import Row
+from pathrag_gds.models.reranker import CachedReranker
+from pathrag_gds.retrieve.search import run, search
 from pathrag_gds.types import DepthTrace
-from tests.fakes import MemoryGraph, RecordingDatabase
-from tests.searching import CHAIN, ask, cuts, nodes
+from tests.fakes import MemoryGraph, RecordingDatabase, WordOverlapReranker
+from tests.searching import CHAIN, QUESTION, ask, context, cuts, nodes
 
 RAW = {"a r b. b s c.": 0.9, "a r b. |||": 0.3, "a.": 0.5, "z.": 0.1}
 
@@ -41,6 +44,30 @@ def test_a3_scales_each_depth_and_takes_off_per_hop() -> None:
         ("abc", 0.6, 0.9),
         ("z", 0.0, 0.1),
     ]
+
+
+class Doubting(WordOverlapReranker):
+    """Is right half as often as it says."""
+
+    def confidence(self, answer: float) -> float:
+        return answer / 2
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_thresholds_apply_to_what_a_score_is_worth(cached: bool) -> None:
+    doubting = Doubting(RAW)
+    graph = MemoryGraph(CHAIN[:2], seeds=["a", "z"])
+    made = context(graph, doubting)
+    if cached:
+        made = replace(made, reranker=CachedReranker(doubting))
+    trace: list[DepthTrace] = []
+    steps = search(QUESTION, SearchConfig(min_score=0.2), made, trace)
+    result = run(RecordingDatabase(graph.answers), steps)
+    assert nodes(result) == ["abc", "a"]
+    assert [(p.score, p.confidence) for p in result.paths] == [(0.9, 0.45), (0.5, 0.25)]
+    assert cuts(result)[0, "min_score"] == 1
+    assert cuts(result)[1, "min_score"] == 1
+    assert [p.confidence for p in trace[0].paths] == [0.25, 0.05]
 
 
 def test_link_score_of_an_anchor_counts_with_its_weight() -> None:
