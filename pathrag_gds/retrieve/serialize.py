@@ -18,6 +18,7 @@ from pathrag_gds.types import Entity, Hop, Path
 __all__ = [
     "TEXT_TEMPLATE_VERSION",
     "Phrasing",
+    "chain_text",
     "entity_text",
     "path_text",
     "relation_phrase",
@@ -90,6 +91,32 @@ def path_text(
     return summary + SEPARATOR + " ".join(texts) if any(texts) else summary
 
 
+def chain_text(
+    path: Path, entities: Mapping[str, Entity], *, phrasing: Phrasing | None = None
+) -> str:
+    """Tell the chain of a path: its relations, with letters for all nodes but the first.
+
+    ``"Heat starred person A. Person A directed film B. The answer is film B."`` Paths of one
+    start, one sequence of types and directions and the same labels give the same text. A path of
+    no hop is its entity's text.
+    """
+    if not path.hops:
+        return entity_text(entities[path.start])
+    # A node met twice keeps its letter: that is what tells a return from a way on.
+    named = {path.start: _one_line(entities[path.start].name)}
+    for node in path.nodes:
+        if node not in named:
+            named[node] = _placeholder(entities[node], len(named) - 1)
+    sentences = [_say_hop(hop, named, phrasing or {}) for hop in path.hops]
+    return " ".join([*sentences, f"The answer is {named[path.tail]}."])
+
+
+def _placeholder(entity: Entity, position: int) -> str:
+    letter = chr(ord("A") + position % 26)
+    labels = " and ".join(_spaced(label) for label in entity.labels)
+    return f"{labels} {letter}" if labels else letter
+
+
 def _fit(
     sentences: list[str], texts: list[str], budget: int, count_tokens: Callable[[str], int]
 ) -> tuple[list[str], list[str]]:
@@ -119,6 +146,16 @@ def hop_sentence(hop: Hop, entities: Mapping[str, Entity], phrasing: Phrasing) -
 
     ``"kitchen incident takes place kitchen (time of day is morning)."``
     """
+    properties = ", ".join(
+        f"{_spaced(key)} is {_value(value)}"
+        for key, value in sorted(hop.edge.properties.items())
+        if _says_something(value)
+    )
+    names = {node: _one_line(entities[node].name) for node in (hop.head, hop.tail)}
+    return _say_hop(hop, names, phrasing, f" ({properties})" if properties else "")
+
+
+def _say_hop(hop: Hop, names: Mapping[str, str], phrasing: Phrasing, told: str = "") -> str:
     forwards, backwards = phrasing.get(hop.edge.type, ("", ""))
     if not hop.forward and backwards:
         first, words, last = hop.head, backwards, hop.tail
@@ -128,13 +165,7 @@ def hop_sentence(hop: Hop, entities: Mapping[str, Entity], phrasing: Phrasing) -
             forwards or relation_phrase(hop.edge.type),
             hop.edge.target,
         )
-    properties = ", ".join(
-        f"{_spaced(key)} is {_value(value)}"
-        for key, value in sorted(hop.edge.properties.items())
-        if _says_something(value)
-    )
-    told = f" ({properties})" if properties else ""
-    return f"{_one_line(entities[first].name)} {words} {_one_line(entities[last].name)}{told}."
+    return f"{names[first]} {words} {names[last]}{told}."
 
 
 @lru_cache(maxsize=4096)
