@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -147,6 +147,7 @@ class PathRAG:
         *,
         tenant: str | None = None,
         config: SearchConfig | None = None,
+        start_ids: Sequence[str] = (),
         **overrides: Any,
     ) -> SearchResult:
         """Find the paths that answer a question.
@@ -155,6 +156,9 @@ class PathRAG:
             question: In plain language.
             tenant: Whose graph, instead of the object's.
             config: Instead of the object's.
+            start_ids: Ids of the entities that the question is about, where you know them. They
+                are the anchors, and the question's words are not searched for names; one that the
+                graph does not have is named in ``warnings``.
             **overrides: Fields of :class:`SearchConfig` to change, such as ``top_k=3``.
 
         Returns:
@@ -165,7 +169,7 @@ class PathRAG:
             EncoderMismatch: The vectors in the database are of another encoder.
             DatabaseError: The server refused or failed a statement.
         """
-        return self._search(question, tenant, config, overrides, None)
+        return self._search(question, tenant, config, start_ids, overrides, None)
 
     def explain(
         self,
@@ -173,11 +177,12 @@ class PathRAG:
         *,
         tenant: str | None = None,
         config: SearchConfig | None = None,
+        start_ids: Sequence[str] = (),
         **overrides: Any,
     ) -> Explanation:
         """Search, and say what was kept and what was cut at each depth; see :meth:`search`."""
         trace: list[DepthTrace] = []
-        result = self._search(question, tenant, config, overrides, trace)
+        result = self._search(question, tenant, config, start_ids, overrides, trace)
         return Explanation(result, tuple(trace))
 
     def _search(
@@ -185,6 +190,7 @@ class PathRAG:
         question: str,
         tenant: str | None,
         config: SearchConfig | None,
+        start_ids: Sequence[str],
         overrides: Mapping[str, Any],
         trace: list[DepthTrace] | None,
     ) -> SearchResult:
@@ -195,18 +201,19 @@ class PathRAG:
         known = self._known(tenant)
         if known is not None:
             try:
-                return self._run(question, config, known, trace)
+                return self._run(question, config, known, start_ids, trace)
             except (DimensionMismatch, IndexMissing):
                 # What was read may be out of date, after a switch to another model for one.
                 if trace is not None:
                     trace.clear()
-        return self._run(question, config, self._read(tenant), trace)
+        return self._run(question, config, self._read(tenant), start_ids, trace)
 
     def _run(
         self,
         question: str,
         config: SearchConfig,
         context: SearchContext,
+        start_ids: Sequence[str],
         trace: list[DepthTrace] | None,
     ) -> SearchResult:
         from pathrag_gds.retrieve.search import run, search
@@ -220,7 +227,7 @@ class PathRAG:
         if context.question_vector is not None:
             vector = tuple(float(x) for x in self.encoder.encode([question])[0])
         context = replace(context, question_vector=vector, warnings=tuple(warnings))
-        return run(self.database, search(question, config, context, trace))
+        return run(self.database, search(question, config, context, trace, start_ids=start_ids))
 
     def _known(self, tenant: str) -> SearchContext | None:
         with self._lock:

@@ -160,7 +160,7 @@ class Anchor:
     Attributes:
         id: Of the entity.
         name: Of the entity.
-        mention: The words of the question, folded.
+        mention: The words of the question, folded; the entity's name where the caller named it.
         score: 1 for an exact name or alias, below 1 for a name found by full text.
     """
 

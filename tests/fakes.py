@@ -107,7 +107,11 @@ class MemoryGraph:
         rows += [
             {**self._node(id_), "via": "name", "score": 1.0, "keys": [fold(id_)]}
             for id_ in sorted(self._ids())
-            if fold(id_) in parameters["keys"]
+            if fold(id_) in parameters["keys"] and not parameters["start_ids"]
+        ]
+        rows += [
+            {**self._node(id_), "via": "given", "score": 1.0, "keys": []}
+            for id_ in sorted(self._ids() & set(parameters["start_ids"]))
         ]
         return [{**row, "similarity": self.similarity.get(row["id"], 0.0)} for row in rows]
 

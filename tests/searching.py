@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -36,11 +36,15 @@ def ask(
     database: RecordingDatabase | None = None,
     config: SearchConfig | None = None,
     changes: Mapping[str, Any] | None = None,
+    start_ids: Sequence[str] = (),
     **overrides: Any,
 ) -> SearchResult:
     made = context(graph, WordOverlapReranker(scores), **(changes or {}))
     config = (config or SearchConfig(min_score=0.0)).with_(**overrides)
-    return run(database or RecordingDatabase(graph.answers), search(question, config, made, trace))
+    return run(
+        database or RecordingDatabase(graph.answers),
+        search(question, config, made, trace, start_ids=start_ids),
+    )
 
 
 def nodes(result: SearchResult) -> list[str]:

@@ -2,6 +2,7 @@
 // mode: read
 // param tenant: STRING
 // param keys: LIST<STRING> folded word sequences of the question
+// param start_ids: LIST<STRING> entities that the caller names instead
 // param vector: LIST<FLOAT> the question's, null where there is none
 // param vector_index: STRING name of the vector index
 // param vector_property: STRING property that it indexes
@@ -12,7 +13,7 @@
 // param over: INTEGER rows asked of an index before the tenant is looked at
 // slot filter: predicate on e that begins with AND, empty for none; may use $filters
 // param filters: MAP values of the filter
-// returns via: STRING name, vector or text
+// returns via: STRING name, given, vector or text
 // returns score: FLOAT of that ranking; larger is better
 // returns keys: LIST<STRING> the keys that are the entity's name or an alias
 // returns id: STRING
@@ -21,7 +22,7 @@
 // returns properties: MAP without vectors
 // returns similarity: FLOAT cosine in [-1, 1], null without vectors
 // order: within vector and text: score descending, then id
-// cost: one seek per key; one vector and two full-text look-ups, or three passes over a small tenant
+// cost: one seek per key or id; one vector and two full-text look-ups, or three passes over a small tenant
 // needs: Neo4j 5.23
 // note: without id IS NOT NULL the index on (tenant, id) would not serve: all tenants were read
 CALL () {
@@ -29,6 +30,11 @@ CALL () {
     MATCH (e:__Entity__ {tenant: $tenant})
     WHERE e.name_key IN $keys
     RETURN e, 'name' AS via, 1.0 AS score
+    // end branch
+    // branch given
+    MATCH (e:__Entity__ {tenant: $tenant})
+    WHERE e.id IN $start_ids
+    RETURN e, 'given' AS via, 1.0 AS score
     // end branch
     // branch alias
     CALL db.index.fulltext.queryNodes('entity_text', $aliases, {limit: $over}) YIELD node

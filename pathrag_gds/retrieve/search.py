@@ -118,6 +118,8 @@ def search(
     config: SearchConfig,
     context: SearchContext,
     trace: list[DepthTrace] | None = None,
+    *,
+    start_ids: Sequence[str] = (),
 ) -> Steps:
     """Search for the paths that answer a question.
 
@@ -125,6 +127,8 @@ def search(
         question: In plain language. Without a word in it, its vector alone finds seeds.
         config: How wide, how deep, what counts.
         trace: Appended to per depth when given: what was kept and what was cut.
+        start_ids: Entities that the question is about, where the caller knows them; they are the
+            anchors, and the question's words are not searched for names.
 
     Yields:
         Statements to run; send back their rows.
@@ -132,7 +136,7 @@ def search(
     Returns:
         The result; the same for the same graph and arguments, ``stats.millis`` apart.
     """
-    state = _State(question, config, context, trace)
+    state = _State(question, config, context, trace, tuple(dict.fromkeys(start_ids)))
     found = yield from state.find_seeds()
     beam = state.start(found)
     for depth in range(1, config.max_depth + 1):
@@ -150,6 +154,7 @@ class _State:
     config: SearchConfig
     context: SearchContext
     trace: list[DepthTrace] | None
+    start_ids: tuple[str, ...] = ()
     entities: dict[str, Entity] = field(default_factory=dict)
     start_rank: dict[str, int] = field(default_factory=dict)
     link_score: dict[str, float] = field(default_factory=dict)
@@ -216,9 +221,12 @@ class _State:
                 predicate=self.seed_filter,
                 config=self.config,
                 over_fetch=over_fetch,
+                start_ids=self.start_ids,
             )
             rows = yield from self.ask("seed", request)
-            found = read_seeds(self.question, rows, seed_k=self.config.seed_k)
+            found = read_seeds(
+                self.question, rows, seed_k=self.config.seed_k, start_ids=self.start_ids
+            )
             further = longer(request, found.similar)
             if self.context.small or self.context.question_vector is None or further is None:
                 return found
@@ -292,8 +300,12 @@ class _State:
             ),
             config=self.config.to_dict(),
             seeds=found.seeds,
-            warnings=self.context.warnings,
+            warnings=(*self.context.warnings, *self._unknown_starts(found)),
         )
+
+    def _unknown_starts(self, found: Seeds) -> list[str]:
+        known = {anchor.id for anchor in found.anchors}
+        return [f"The graph has no entity {id_!r}." for id_ in self.start_ids if id_ not in known]
 
     def _hydrate(self, chosen: Sequence[Candidate]) -> Generator[Request, list[Row], None]:
         ids = list(dict.fromkeys(node for c in chosen for node in c.path.nodes))

@@ -13,6 +13,7 @@ from pathrag_gds.graph.queries import Branch, load
 from pathrag_gds.retrieve.filters import Predicate
 from pathrag_gds.retrieve.link import Mention, choose_anchors, content_terms, mentions, phrase_query
 from pathrag_gds.retrieve.statements import Request, entity_of_row
+from pathrag_gds.text import fold
 from pathrag_gds.types import Anchor, Entity, Seed
 
 __all__ = ["OVER_FETCH", "SMALL_TENANT", "Seeds", "fuse", "longer", "read_seeds", "seeds_request"]
@@ -27,6 +28,16 @@ LONGEST_REACH = 10_000
 # Lucene refuses more than 1,024 clauses. A term is one for each of the five indexed properties.
 MAX_PHRASES = 500
 MAX_TERMS = 200
+_BRANCHES = (
+    "name",
+    "given",
+    "alias",
+    "alias_exact",
+    "vector",
+    "vector_exact",
+    "text",
+    "text_exact",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +45,7 @@ class Seeds:
     """What the first statement found.
 
     Attributes:
-        anchors: In the order of the question.
+        anchors: In the order of the question, or of the ids that the caller named.
         seeds: Best first, at most ``seed_k``; anchors may be among them.
         entities: Every entity met, by id.
         similar: How many came from the vector ranking; fewer than wanted where an index gave rows
@@ -58,6 +69,7 @@ def seeds_request(
     predicate: Predicate,
     config: SearchConfig,
     over_fetch: int = OVER_FETCH,
+    start_ids: Sequence[str] = (),
 ) -> Request:
     """Ask for anchors and seeds in one statement.
 
@@ -69,6 +81,7 @@ def seeds_request(
         vector: The question's, or None where the tenant has no vectors.
         predicate: On ``e``.
         over_fetch: Rows asked of an index per row wanted, since it holds all tenants.
+        start_ids: Entities that the caller names; then the question is not searched for names.
     """
     keys = tuple(dict.fromkeys(key for m in mentions(question) for key in m.keys))
     terms = content_terms(question)[:MAX_TERMS]
@@ -77,18 +90,19 @@ def seeds_request(
     aliases = phrase_query("alias_keys", phrases)
     suffix = "_exact" if small else ""
     wanted = {
-        "name": bool(keys),
-        f"alias{suffix}": bool(keys) and (small or bool(aliases)),
+        "name": bool(keys) and not start_ids,
+        "given": bool(start_ids),
+        f"alias{suffix}": bool(keys) and (small or bool(aliases)) and not start_ids,
         f"vector{suffix}": vector is not None,
         f"text{suffix}": bool(terms),
     }
-    names = ("name", "alias", "alias_exact", "vector", "vector_exact", "text", "text_exact")
-    branches = {name: [Branch()] if wanted.get(name) else [] for name in names}
+    branches = {name: [Branch()] if wanted.get(name) else [] for name in _BRANCHES}
     if not any(wanted.values()):
         branches["name"] = [Branch()]
     parameters: dict[str, Any] = {
         "tenant": tenant,
         "keys": list(keys),
+        "start_ids": list(start_ids),
         "vector": None if vector is None else list(vector),
         "vector_index": vector_index,
         "vector_property": vector_property,
@@ -103,11 +117,14 @@ def seeds_request(
     return Request(load("retrieve/seeds").render({"filter": slot}, branches), parameters)
 
 
-def read_seeds(question: str, rows: Sequence[Row], *, seed_k: int) -> Seeds:
+def read_seeds(
+    question: str, rows: Sequence[Row], *, seed_k: int, start_ids: Sequence[str] = ()
+) -> Seeds:
     """Make anchors and seeds of the rows of :func:`seeds_request`.
 
     Vector and full-text ranks are fused by reciprocal rank; ties go to the larger similarity, then
-    to the smaller id.
+    to the smaller id. Ids that the caller named are the anchors, in their order, those left out
+    that the tenant does not have.
     """
     entities: dict[str, Entity] = {}
     similarity: dict[str, float] = {}
@@ -122,14 +139,22 @@ def read_seeds(question: str, rows: Sequence[Row], *, seed_k: int) -> Seeds:
             rankings[row["via"]].append(entity.id)
     fused = fuse(rankings.values())
     ranked = sorted(fused, key=lambda id_: (-fused[id_], -similarity[id_], id_))
-    found: tuple[Mention, ...] = mentions(question)
-    anchors = choose_anchors(found, {key: sorted(pairs) for key, pairs in by_key.items()})
+    if start_ids:
+        anchors = _given_anchors(start_ids, entities)
+    else:
+        found: tuple[Mention, ...] = mentions(question)
+        anchors = choose_anchors(found, {key: sorted(pairs) for key, pairs in by_key.items()})
     return Seeds(
         anchors=anchors,
         seeds=tuple(Seed(id_, similarity[id_], round(fused[id_], 9)) for id_ in ranked[:seed_k]),
         entities=entities,
         similar=len(rankings["vector"]),
     )
+
+
+def _given_anchors(start_ids: Sequence[str], entities: Mapping[str, Entity]) -> tuple[Anchor, ...]:
+    known = [entities[id_] for id_ in dict.fromkeys(start_ids) if id_ in entities]
+    return tuple(Anchor(entity.id, entity.name, fold(entity.name), 1.0) for entity in known)
 
 
 def longer(request: Request, similar: int) -> int | None:

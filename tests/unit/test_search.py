@@ -56,6 +56,19 @@ def test_hubs_are_searched_for_seeds_and_frontier() -> None:
     assert targets == [["a"], ["a", "b"]]
 
 
+def test_paths_start_where_the_caller_says_and_nowhere_else() -> None:
+    graph = MemoryGraph(CHAIN, seeds=["d"])
+    result = ask(graph, question="What of a?", start_ids=["b", "nobody"], max_depth=1, top_k=9)
+    assert [anchor.id for anchor in result.anchors] == ["b"]
+    assert {ranked.path.start for ranked in result.paths} == {"b"}
+    assert result.warnings == ("The graph has no entity 'nobody'.",)
+
+
+def test_a_start_that_the_graph_does_not_have_leaves_the_seeds() -> None:
+    result = ask(MemoryGraph(CHAIN, seeds=["d"]), start_ids=["nobody"], max_depth=0)
+    assert nodes(result) == ["d"]
+
+
 def test_empty_beam_is_not_expanded() -> None:
     graph = MemoryGraph(CHAIN, seeds=[])
     database = RecordingDatabase(graph.answers)

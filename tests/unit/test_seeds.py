@@ -22,6 +22,7 @@ def request(
     vector: tuple[float, ...] | None = (1.0, 0.0),
     predicate: Predicate | None = None,
     over_fetch: int = 4,
+    start_ids: tuple[str, ...] = (),
     **config: Any,
 ) -> Request:
     return seeds_request(
@@ -34,6 +35,7 @@ def request(
         predicate=predicate or Predicate("", {}),
         config=SearchConfig(**config),
         over_fetch=over_fetch,
+        start_ids=start_ids,
     )
 
 
@@ -186,6 +188,25 @@ def test_entities_are_kept_without_system_keys() -> None:
     entity = read_seeds(QUESTION, [row("vector", "bob")], seed_k=30).entities["bob"]
     assert (entity.name, entity.labels) == ("Bob", ("Thing",))
     assert entity.properties == {"colour": "red"}
+
+
+@pytest.mark.parametrize("small", [True, False])
+def test_ids_that_the_caller_names_take_the_place_of_names(small: bool) -> None:
+    made = request(small=small, start_ids=("bob",))
+    assert "WHERE e.id IN $start_ids" in made.query.text
+    assert "'name' AS via" not in made.query.text
+    assert "'vector' AS via" in made.query.text
+    assert made.parameters["start_ids"] == ["bob"]
+
+
+def test_named_ids_are_the_anchors_in_their_order() -> None:
+    rows = [row("given", "jane"), row("given", "bob"), row("vector", "milk", 0.5, "milk")]
+    found = read_seeds("milk?", rows, seed_k=30, start_ids=("jane", "nobody", "bob", "jane"))
+    assert [(a.id, a.name, a.mention, a.score) for a in found.anchors] == [
+        ("jane", "Jane", "jane", 1.0),
+        ("bob", "Bob", "bob", 1.0),
+    ]
+    assert [s.id for s in found.seeds] == ["milk"]
 
 
 def test_no_rows_no_seeds() -> None:
