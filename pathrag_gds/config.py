@@ -30,6 +30,7 @@ SETTINGS_FILE = "pathrag.toml"
 
 RevisitPolicy = Literal["node", "edge", "topic", "none"]
 StartPolicy = Literal["anchors", "both", "seeds"]
+Strategy = Literal["auto", "paths", "chains", "both"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +195,14 @@ class SearchConfig:
         seed_k: Nodes that paths may start from, at least 1.
         start_from: ``anchors``: at the entities that the question names, at seeds where it names
             none; ``both``: at both; ``seeds``: at seeds, as seeds/000 does.
+        strategy: ``paths``: whole paths are read; ``chains``: only their chains of relations, once
+            each; ``both``: chains first, then the paths of the best; ``auto``: both where the
+            reranker was trained on chains, else paths.
         max_depth: Hops at most, 0 to 10; 0 ranks the seeds alone.
         min_depth: Below it each parent is guaranteed twice ``local_keep`` children.
-        beam_width: Paths kept from one depth to the next, at least 1.
+        beam_width: Paths kept from one depth to the next, at least 1; with ``chains``, chains.
+        chain_width: With ``chains``, paths kept of each chain, at least 1.
+        min_prefix: Paths that lead on less surely than this are not extended.
         expand_per_path: Extensions of one path that are considered, at least 1.
         cap_per_relation: Relationships read per node, type and direction, at least 1.
         local_keep: Children that each parent is guaranteed while half the beam lasts.
@@ -209,6 +215,7 @@ class SearchConfig:
         normalize_within_depth: Min-max the reranker's scores of each depth to [0, 1] (A3).
         depth_penalty: Subtracted from the score per hop.
         weight_rerank: Weight of the reranker's score.
+        weight_chain: With ``both``, share of the chain in the reranker's score, from 0 to 1.
         weight_link: Weight of how surely the start was linked to the question.
         rel_types: Relationship types that may be followed; empty for all.
         labels: Labels that seeds and neighbours must have one of; empty for all.
@@ -220,9 +227,12 @@ class SearchConfig:
     top_k: int = 5
     seed_k: int = 30
     start_from: StartPolicy = "anchors"
+    strategy: Strategy = "auto"
     max_depth: int = 6
     min_depth: int = 1
     beam_width: int = 30
+    chain_width: int = 30
+    min_prefix: float = 0.0
     expand_per_path: int = 20
     cap_per_relation: int = 20
     local_keep: int = 2
@@ -233,6 +243,7 @@ class SearchConfig:
     normalize_within_depth: bool = False
     depth_penalty: float = 0.0
     weight_rerank: float = 1.0
+    weight_chain: float = 0.3
     weight_link: float = 0.0
     rel_types: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
@@ -247,6 +258,7 @@ class SearchConfig:
             ("max_depth", 0, 10),
             ("min_depth", 0, 10),
             ("beam_width", 1, 100_000),
+            ("chain_width", 1, 100_000),
             ("expand_per_path", 1, 100_000),
             ("cap_per_relation", 1, 100_000),
             ("local_keep", 0, 100_000),
@@ -259,20 +271,30 @@ class SearchConfig:
         for name, policies in (
             ("revisit", get_args(RevisitPolicy)),
             ("start_from", get_args(StartPolicy)),
+            ("strategy", get_args(Strategy)),
         ):
             if getattr(self, name) not in policies:
                 raise ConfigError(
                     f"{name} must be one of {', '.join(policies)}, not {getattr(self, name)!r}."
                 )
-        for name in ("min_score", "depth_penalty", "weight_rerank", "weight_link", "time_limit_s"):
+        for name in (
+            "min_score",
+            "min_prefix",
+            "depth_penalty",
+            "weight_rerank",
+            "weight_chain",
+            "weight_link",
+            "time_limit_s",
+        ):
             value = getattr(self, name)
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
             if not (number and math.isfinite(value)) and (name, value) != ("time_limit_s", None):
                 raise ConfigError(f"{name} must be a number, not {value!r}.")
         if self.time_limit_s is not None and not self.time_limit_s > 0:
             raise ConfigError(f"time_limit_s must be above 0, not {self.time_limit_s!r}.")
-        if not 0 <= self.min_score <= 1:
-            raise ConfigError(f"min_score must be from 0 to 1, not {self.min_score!r}.")
+        for name in ("min_score", "weight_chain"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ConfigError(f"{name} must be from 0 to 1, not {getattr(self, name)!r}.")
         for name in ("rel_types", "labels"):
             values = getattr(self, name)
             named = isinstance(values, (list, tuple)) and all(isinstance(v, str) for v in values)

@@ -23,17 +23,20 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float32]
 
 __all__ = [
+    "DECIMALS",
     "CachedReranker",
     "Calibrated",
+    "ChainReader",
     "CosineReranker",
     "CrossEncoderReranker",
     "PathScore",
     "Reranker",
     "confidence_of",
     "load_reranker",
+    "reads_chains",
 ]
 
-_DECIMALS = 6
+DECIMALS = 6
 _CACHED_TEXTS = 50_000
 _CACHED_SCORES = 200_000
 
@@ -89,6 +92,19 @@ def confidence_of(reranker: Reranker, answer: float) -> float:
         answer: From 0 to 1, as scored.
     """
     return reranker.confidence(answer) if isinstance(reranker, Calibrated) else answer
+
+
+@runtime_checkable
+class ChainReader(Protocol):
+    """A reranker that may have been trained to read chains of relations."""
+
+    @property
+    def reads_chains(self) -> bool: ...
+
+
+def reads_chains(reranker: Reranker) -> bool:
+    """Say whether a reranker was trained to read chains of relations, not only whole paths."""
+    return isinstance(reranker, ChainReader) and reranker.reads_chains
 
 
 class CosineReranker:
@@ -234,7 +250,7 @@ class CrossEncoderReranker:
         values = output.reshape(len(texts), self._outputs)
         scores = [PathScore(0.0, 0.0)] * len(texts)
         for row, value in zip(order, values.tolist(), strict=True):
-            scores[row] = PathScore(round(value[0], _DECIMALS), round(value[-1], _DECIMALS))
+            scores[row] = PathScore(round(value[0], DECIMALS), round(value[-1], DECIMALS))
         return scores
 
 
@@ -276,6 +292,11 @@ class CachedReranker:
         """Count the distinct texts of each call that had to be scored."""
         return self._scores.misses
 
+    @property
+    def reads_chains(self) -> bool:
+        """Whether the wrapped reranker does."""
+        return reads_chains(self.reranker)
+
     def confidence(self, answer: float) -> float:
         """Give what the wrapped reranker makes of an ``answer`` value."""
         return confidence_of(self.reranker, answer)
@@ -302,8 +323,10 @@ def load_reranker(
     """Give the reranker of a name, with a cache around it.
 
     Args:
-        name: None, empty, ``default`` or ``cosine`` is the cosine of the encoder's vectors.
-            Anything else is a cross-encoder, by folder or hub name.
+        name: None, empty or ``default`` is the path reranker that ships with the package; where
+            none does, and for ``cosine``, the cosine of the encoder's vectors. A folder with
+            ``reranker.json`` is a path reranker. Anything else is a cross-encoder of
+            sentence-transformers, by folder or hub name.
         encoder: Used by the cosine.
         device: Device of sentence-transformers.
 
@@ -311,11 +334,17 @@ def load_reranker(
         MissingExtra: The name needs sentence-transformers, which is not installed.
         ModelError: The model cannot be loaded.
     """
-    if name in (None, "", "default", "cosine"):
+    from pathrag_gds.models.path_reranker import RECORD_FILE, PathReranker, shipped_reranker
+
+    default = name in (None, "", "default")
+    folder = shipped_reranker() if default else Path(str(name))
+    if name != "cosine" and (folder / RECORD_FILE).is_file():
+        return CachedReranker(PathReranker(folder))
+    if default or name == "cosine":
         return CachedReranker(CosineReranker(encoder))
     return CachedReranker(CrossEncoderReranker(str(name), device=device))
 
 
 def _same(cosine: float) -> PathScore:
-    value = round(min(1.0, max(0.0, cosine)), _DECIMALS)
+    value = round(min(1.0, max(0.0, cosine)), DECIMALS)
     return PathScore(value, value)

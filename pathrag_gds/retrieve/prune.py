@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pathrag_gds.types import Path, PathKey
 
-__all__ = ["Candidate", "distinct", "min_max", "prune"]
+__all__ = ["Candidate", "distinct", "min_max", "prune", "prune_chains"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,8 @@ class Candidate:
         steer: Orders the beam.
         parent: Rank of the path that it extends in the beam before, from 0; -1 for a start.
         start_rank: Rank of its start among anchors and seeds, from 0.
+        chain: Text of its chain of relations, equal for paths of one chain; empty where chains are
+            not read.
     """
 
     path: Path
@@ -34,6 +36,7 @@ class Candidate:
     steer: float
     parent: int = -1
     start_rank: int = 0
+    chain: str = ""
 
     @property
     def key(self) -> PathKey:
@@ -101,6 +104,37 @@ def prune(
         sorted(kept.values(), key=_steer_order),
         [c for c in ranked if id(c) not in kept],
     )
+
+
+def prune_chains(
+    candidates: Sequence[Candidate], *, beam_width: int, chain_width: int
+) -> tuple[list[Candidate], list[Candidate]]:
+    """Choose the next beam of chains: the best ones, each with some of its paths.
+
+    Args:
+        candidates: Distinct children with their chains.
+        beam_width: How many chains are kept.
+        chain_width: How many paths of each; its parents take turns.
+
+    Returns:
+        Kept and dropped, each best first.
+    """
+    ranked = sorted(candidates, key=_steer_order)
+    chains = list(dict.fromkeys(c.chain for c in ranked))[:beam_width]
+    members: dict[str, list[Candidate]] = {chain: [] for chain in chains}
+    turns: dict[tuple[str, int], int] = defaultdict(int)
+    order: dict[int, int] = {}
+    for candidate in ranked:
+        if candidate.chain in members:
+            order[id(candidate)] = turns[candidate.chain, candidate.parent]
+            turns[candidate.chain, candidate.parent] += 1
+            members[candidate.chain].append(candidate)
+    kept = {
+        id(candidate)
+        for paths in members.values()
+        for candidate in sorted(paths, key=lambda c: order[id(c)])[:chain_width]
+    }
+    return [c for c in ranked if id(c) in kept], [c for c in ranked if id(c) not in kept]
 
 
 def _relation(candidate: Candidate) -> tuple[str, bool]:

@@ -31,9 +31,9 @@ from pathrag_gds.retrieve.expand import (
     read_neighbours,
 )
 from pathrag_gds.retrieve.filters import Predicate, compile_filter
-from pathrag_gds.retrieve.prune import Candidate, distinct, min_max, prune
+from pathrag_gds.retrieve.prune import Candidate, distinct, min_max, prune, prune_chains
+from pathrag_gds.retrieve.score import Child, Scorer
 from pathrag_gds.retrieve.seeds import OVER_FETCH, Seeds, longer, read_seeds, seeds_request
-from pathrag_gds.retrieve.serialize import path_text
 from pathrag_gds.retrieve.statements import Request, entity_of_row
 from pathrag_gds.types import (
     Cut,
@@ -54,8 +54,6 @@ __all__ = ["SearchContext", "run", "search"]
 
 Steps = Generator[Request, list[Row], SearchResult]
 
-# The clock is looked at between batches of so many texts: about a quarter of a second on two cores.
-_SCORE_BATCH = 64
 _LEAST_TIMEOUT_S = 1.0
 
 
@@ -159,26 +157,32 @@ class _State:
     start_rank: dict[str, int] = field(default_factory=dict)
     link_score: dict[str, float] = field(default_factory=dict)
     best: dict[PathKey, Candidate] = field(default_factory=dict)
-    scores: dict[str, tuple[float, float]] = field(default_factory=dict)
     cut: Counter[tuple[int, str]] = field(default_factory=Counter)
     truncated: set[str] = field(default_factory=set)
     millis: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     round_trips: int = 0
     depth: int = 0
     candidates: int = 0
-    cache_hits: int = 0
     partial: bool = False
     began: float = 0.0
     seed_filter: Predicate = field(init=False)
     hop_filter: Predicate = field(init=False)
-    text_budget: int = field(init=False)
+    scorer: Scorer = field(init=False)
 
     def __post_init__(self) -> None:
         self.began = self.context.clock()
         self.seed_filter = _filter(self.config, "e")
         self.hop_filter = _filter(self.config, "m", "r")
         budgets = (self.config.text_budget, self.context.text_limit)
-        self.text_budget = min((budget for budget in budgets if budget), default=0)
+        self.scorer = Scorer(
+            question=self.question,
+            config=self.config,
+            reranker=self.context.reranker,
+            phrasing=self.context.ontology.phrasing,
+            budget=min((budget for budget in budgets if budget), default=0),
+            count_tokens=self.context.count_tokens,
+            stop=self.out_of_time,
+        )
 
     # Statements
 
@@ -261,7 +265,9 @@ class _State:
         began = self.context.clock()
         self._remember(scored)
         local_keep = self.config.local_keep * (2 if depth < self.config.min_depth else 1)
-        kept, dropped = prune(scored, beam_width=self.config.beam_width, local_keep=local_keep)
+        leading = [c for c in scored if c.steer >= self.config.min_prefix]
+        self._note(depth, "min_prefix", len(scored) - len(leading))
+        kept, dropped = self._prune(leading, local_keep)
         self._note(depth, "beam_width", len(dropped))
         self._trace(depth, kept, dropped, around.truncated)
         self.millis["prune"] += (self.context.clock() - began) * 1000
@@ -293,8 +299,8 @@ class _State:
                 setup_round_trips=self.context.setup_round_trips,
                 depth=self.depth,
                 candidates=self.candidates,
-                texts_scored=len(self.scores),
-                cache_hits=self.cache_hits,
+                texts_scored=len(self.scorer.scores),
+                cache_hits=self.scorer.cache_hits,
                 truncated=len(self.truncated),
                 millis={stage: round(ms, 3) for stage, ms in sorted(self.millis.items())},
             ),
@@ -335,11 +341,11 @@ class _State:
         seeds = [s.id for s in found.seeds if self.config.start_from != "anchors" or not anchors]
         ids = dict.fromkeys(anchors + seeds)
         self.start_rank = {id_: rank for rank, id_ in enumerate(ids)}
-        paths = [(Path((id_,)), -1) for id_ in ids]
+        paths = [Child(Path((id_,))) for id_ in ids]
         self.candidates += len(paths)
         scored = self._score(paths, 0)
         self._remember(scored)
-        kept, dropped = prune(scored, beam_width=self.config.beam_width, local_keep=0)
+        kept, dropped = self._prune(scored, 0)
         self._note(0, "beam_width", len(dropped))
         self._trace(0, kept, dropped, ())
         return kept
@@ -356,8 +362,8 @@ class _State:
         beam: Sequence[Candidate],
         neighbours: Mapping[str, Sequence[Neighbour]],
         depth: int,
-    ) -> list[tuple[Path, int]]:
-        """List the distinct extensions to score; parents take turns when there are too many."""
+    ) -> list[Child]:
+        """List the distinct extensions to score."""
         may = allowed(self.config.revisit)
         seen: set[tuple[PathKey, str]] = set()
         turns: list[tuple[int, int, Path]] = []
@@ -379,68 +385,34 @@ class _State:
                 self.entities.setdefault(neighbour.entity.id, neighbour.entity)
                 turns.append((turn, parent, path))
         self.candidates += len(turns)
-        limit = self.config.rerank_limit
-        if limit and len(turns) > limit:
-            self._note(depth, "rerank_limit", len(turns) - limit)
-            turns = sorted(turns, key=lambda t: t[:2])[:limit]
-        return [(path, parent) for _, parent, path in turns]
+        return [Child(path, parent, turn) for turn, parent, path in turns]
 
-    def _score(self, paths: Sequence[tuple[Path, int]], depth: int) -> list[Candidate]:
+    def _score(self, children: Sequence[Child], depth: int) -> list[Candidate]:
         began = self.context.clock()
-        texts = [
-            path_text(
-                path,
-                self.entities,
-                phrasing=self.context.ontology.phrasing,
-                budget=self.text_budget,
-                count_tokens=self.context.count_tokens,
-            )
-            for path, _ in paths
-        ]
-        known = self._read(texts)
-        scored = [
-            (path, parent, text, *self.scores[text])
-            for (path, parent), text in zip(paths, texts, strict=True)
-            if text in self.scores
-        ]
-        self._note(depth, "time_limit", len(paths) - len(scored))
-        answers = [item[3] for item in scored]
-        prefixes = [item[4] for item in scored]
+        readings, over_limit, late = self.scorer.read(children, self.entities)
+        self._note(depth, "rerank_limit", over_limit)
+        self._note(depth, "time_limit", late)
+        answers = [reading.answer for reading in readings]
+        prefixes = [reading.prefix for reading in readings]
         if self.config.normalize_within_depth:
             answers, prefixes = min_max(answers), min_max(prefixes)
-        self.cache_hits += known
         self.millis["score"] += (self.context.clock() - began) * 1000
         return distinct(
             [
                 Candidate(
-                    path=path,
-                    text=text,
-                    answer=raw_answer,
-                    prefix=raw_prefix,
-                    score=self._total(answer, path, depth),
-                    steer=self._total(prefix, path, depth),
-                    parent=parent,
-                    start_rank=self.start_rank[path.start],
+                    path=reading.child.path,
+                    text=reading.text,
+                    chain=reading.chain,
+                    answer=reading.answer,
+                    prefix=reading.prefix,
+                    score=self._total(answer, reading.child.path, depth),
+                    steer=self._total(prefix, reading.child.path, depth),
+                    parent=reading.child.parent,
+                    start_rank=self.start_rank[reading.child.path.start],
                 )
-                for (path, parent, text, raw_answer, raw_prefix), answer, prefix in zip(
-                    scored, answers, prefixes, strict=True
-                )
+                for reading, answer, prefix in zip(readings, answers, prefixes, strict=True)
             ]
         )
-
-    def _read(self, texts: Sequence[str]) -> int:
-        """Let the reranker read the texts it has not read; say how many were known."""
-        unread = [text for text in dict.fromkeys(texts) if text not in self.scores]
-        known = len(texts) - len(unread)
-        for first in range(0, len(unread), _SCORE_BATCH):
-            if first and self.out_of_time():
-                break
-            batch = unread[first : first + _SCORE_BATCH]
-            for text, score in zip(
-                batch, self.context.reranker.score(self.question, batch), strict=True
-            ):
-                self.scores[text] = (score.answer, score.prefix)
-        return known
 
     def _total(self, rerank: float, path: Path, depth: int) -> float:
         link = self.link_score.get(path.start, 0.0)
@@ -450,6 +422,15 @@ class _State:
             - self.config.depth_penalty * depth,
             6,
         )
+
+    def _prune(
+        self, candidates: Sequence[Candidate], local_keep: int
+    ) -> tuple[list[Candidate], list[Candidate]]:
+        if self.scorer.strategy == "chains":
+            return prune_chains(
+                candidates, beam_width=self.config.beam_width, chain_width=self.config.chain_width
+            )
+        return prune(candidates, beam_width=self.config.beam_width, local_keep=local_keep)
 
     def _remember(self, scored: Iterable[Candidate]) -> None:
         for candidate in scored:

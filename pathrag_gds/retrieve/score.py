@@ -1,0 +1,150 @@
+"""Let the reranker read candidates: their chains of relations, their whole paths, or both.
+
+Paths of one chain (start, types, directions, label of the end) share one text, so judging chains
+is cheap where a graph is regular. Where only a node's own words decide, as among events, whole
+paths must be read; the chains then say which of them first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pathrag_gds.config import SearchConfig
+from pathrag_gds.models.reranker import Reranker, reads_chains
+from pathrag_gds.retrieve.serialize import Phrasing, chain_text, path_text
+from pathrag_gds.types import Entity, Path
+
+__all__ = ["Child", "Reading", "Scorer"]
+
+# The clock is looked at between batches of so many texts: about a quarter of a second on two cores.
+_BATCH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A path to be scored.
+
+    Attributes:
+        parent: Rank of the path that it extends in the beam before; -1 for a start.
+        turn: Its place among the children of its parent, from 0.
+    """
+
+    path: Path
+    parent: int = -1
+    turn: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the reranker made of a path.
+
+    Attributes:
+        text: What it read of this path: the whole path where it read that, else the chain.
+        chain: Text of its chain; equal for paths of one chain, empty where chains are not read.
+        answer: That the path ends at the answer, from 0 to 1.
+        prefix: That it or an extension of it does, from 0 to 1.
+    """
+
+    child: Child
+    text: str
+    chain: str
+    answer: float
+    prefix: float
+
+
+@dataclass(slots=True)
+class Scorer:
+    """Reads the candidates of one search.
+
+    Args:
+        phrasing: Words by relationship type.
+        budget: Tokens of a path's text at most; 0 for no limit.
+        count_tokens: How the reranker counts; needed with a budget.
+        stop: Asked between batches; True ends the reading.
+    """
+
+    question: str
+    config: SearchConfig
+    reranker: Reranker
+    phrasing: Phrasing
+    budget: int
+    count_tokens: Callable[[str], int] | None
+    stop: Callable[[], bool]
+    scores: dict[str, tuple[float, float]] = field(default_factory=dict)
+    cache_hits: int = 0
+    strategy: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.strategy = self.config.strategy
+        if self.strategy == "auto":
+            self.strategy = "both" if reads_chains(self.reranker) else "paths"
+
+    def read(
+        self, children: Sequence[Child], entities: Mapping[str, Entity]
+    ) -> tuple[list[Reading], int, int]:
+        """Read children.
+
+        Whole paths are read up to ``rerank_limit``: those of the chains that lead on best, parents
+        taking turns within a chain.
+
+        Returns:
+            Readings in the order in which they were chosen, how many children ``rerank_limit`` left
+            out, how many the time limit did.
+        """
+        chains: dict[Path, str] = {}
+        if self.strategy != "paths":
+            chains = {
+                c.path: chain_text(c.path, entities, phrasing=self.phrasing) for c in children
+            }
+            self._score(list(chains.values()))
+        known = [c for c in children if not chains or chains[c.path] in self.scores]
+        late = len(children) - len(known)
+        if self.strategy == "chains":
+            return [self._of_chain(c, chains[c.path]) for c in known], 0, late
+        ranked = sorted(known, key=lambda c: self._order(c, chains.get(c.path, "")))
+        limit = self.config.rerank_limit or len(ranked)
+        chosen = ranked[:limit]
+        texts = [
+            path_text(
+                child.path,
+                entities,
+                phrasing=self.phrasing,
+                budget=self.budget,
+                count_tokens=self.count_tokens,
+            )
+            for child in chosen
+        ]
+        self._score(texts)
+        readings = [
+            self._of_path(child, text, chains.get(child.path, ""))
+            for child, text in zip(chosen, texts, strict=True)
+            if text in self.scores
+        ]
+        return readings, len(ranked) - len(chosen), late + len(chosen) - len(readings)
+
+    def _order(self, child: Child, chain: str) -> tuple[float, int, int]:
+        return (-self.scores[chain][1] if chain else 0.0, child.turn, child.parent)
+
+    def _of_chain(self, child: Child, chain: str) -> Reading:
+        return Reading(child, chain, chain, *self.scores[chain])
+
+    def _of_path(self, child: Child, text: str, chain: str) -> Reading:
+        answer, prefix = self.scores[text]
+        if chain:
+            share = self.config.weight_chain
+            of_chain = self.scores[chain]
+            answer = round((1 - share) * answer + share * of_chain[0], 6)
+            prefix = round((1 - share) * prefix + share * of_chain[1], 6)
+        return Reading(child, text, chain, answer, prefix)
+
+    def _score(self, texts: Sequence[str]) -> None:
+        """Let the reranker read the texts it has not read, as long as there is time."""
+        unread = [text for text in dict.fromkeys(texts) if text not in self.scores]
+        self.cache_hits += len(texts) - len(unread)
+        for first in range(0, len(unread), _BATCH):
+            if first and self.stop():
+                return
+            batch = unread[first : first + _BATCH]
+            for text, score in zip(batch, self.reranker.score(self.question, batch), strict=True):
+                self.scores[text] = (score.answer, score.prefix)
