@@ -94,7 +94,7 @@ def test_order_is_kept_over_chunks(monkeypatch: pytest.MonkeyPatch, encoder: Onn
     texts = mixed_texts(23, seed=3)
     expected = encoder.encode(texts)
     monkeypatch.setattr("pathrag_gds.models.encoder._TEXTS_PER_CHUNK", 5)
-    monkeypatch.setattr("pathrag_gds.models.encoder._TOKENS_PER_RUN", 16)
+    monkeypatch.setattr("pathrag_gds.models.onnx_model._TOKENS_PER_RUN", 16)
     np.testing.assert_allclose(encoder.encode(texts), expected, atol=1e-6, rtol=0)
 
 

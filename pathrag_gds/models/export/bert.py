@@ -1,4 +1,4 @@
-"""Read a BERT encoder from its folder, without torch."""
+"""Read a BERT encoder or classifier from its folder, without torch."""
 
 from __future__ import annotations
 
@@ -15,16 +15,19 @@ __all__ = ["Bert", "default_weights", "read_bert"]
 
 @dataclass(frozen=True, slots=True)
 class Bert:
-    """A BERT encoder as read from its folder.
+    """A BERT encoder, or one with a classifier on top, as read from its folder.
 
     Attributes:
-        tensors: Arrays by name, float32, linear weights as (output, input).
+        outputs: Of the classifier; 0 for an encoder.
+        tensors: Arrays by name, float32, linear weights as (output, input). Those of a
+            classifier's trunk are named as an encoder's are.
     """
 
     layers: int
     heads: int
     hidden: int
     epsilon: float
+    outputs: int
     tensors: dict[str, Any]
 
 
@@ -46,7 +49,8 @@ def read_bert(folder: Path) -> Bert:
         heads=config["num_attention_heads"],
         hidden=config["hidden_size"],
         epsilon=config["layer_norm_eps"],
-        tensors=tensors,
+        outputs=len(tensors["classifier.weight"]) if "classifier.weight" in tensors else 0,
+        tensors={name.removeprefix("bert."): value for name, value in tensors.items()},
     )
 
 

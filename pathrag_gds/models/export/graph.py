@@ -1,4 +1,4 @@
-"""Build the ONNX graph of a BERT encoder, operator by operator.
+"""Build the ONNX graph of a BERT encoder or classifier, operator by operator.
 
 It is built rather than traced and quantised afterwards, because the usual dynamic quantisation
 takes one activation scale for the whole batch, and a text's vector would then depend on its
@@ -26,15 +26,17 @@ GELU_MINIMUM = -0.17
 
 
 def build_model(bert: Bert, rounding: WeightRounding | None, *, observed: bool = False) -> Any:
-    """Build the ONNX model: token ids (batch, length) of equal length to unit vectors.
+    """Build the ONNX model: token ids (batch, length) of equal length to one row for each.
 
     Args:
+        bert: An encoder, or a classifier.
         rounding: Chooses the 8-bit weights; None builds the float32 reference of the same shape.
         observed: Also give the inputs of the linear layers as outputs, named by their sites.
 
     Returns:
-        An ``onnx.ModelProto`` with input ``input_ids`` (int64) and output ``embedding``
-        (batch, hidden). There is no attention mask: texts of one batch must have equal length.
+        An ``onnx.ModelProto`` with input ``input_ids`` (int64). An encoder's output is
+        ``embedding`` (batch, hidden), of unit length; a classifier's ``logits`` (batch, outputs).
+        There is no attention mask: texts of one batch must have equal length.
 
     Raises:
         MissingExtra: ``onnx`` is not installed.
@@ -47,7 +49,7 @@ class _Builder:
         try:
             import onnx
         except ImportError as error:
-            raise MissingExtra("test-torch", needed_for="The export of the encoder") from error
+            raise MissingExtra("test-torch", needed_for="The export of a model") from error
         self.onnx = onnx
         self.bert = bert
         self.rounding = rounding
@@ -64,18 +66,8 @@ class _Builder:
             "Concat", shape, self.constant("hidden", [self.bert.hidden], "int64"), axis=0
         )
         x = self.node("Reshape", self.embeddings(ids), self.rows())
-        norm = "embeddings.LayerNorm"
-        for layer in range(self.bert.layers):
-            x, norm = self.layer(x, norm, f"encoder.layer.{layer}")
-        x = self.normalise(x, norm)
-        tokens = self.node("Reshape", x, self.batch_shape)
-        mean = self.node("ReduceMean", tokens, self.constant("axis_1", [1], "int64"), keepdims=0)
-        self.node("LpNormalization", mean, axis=1, p=2, output="embedding")
-        outputs = [
-            helper.make_tensor_value_info(
-                "embedding", TensorProto.FLOAT, ["batch", self.bert.hidden]
-            )
-        ] + [
+        output, width = self.classify(x) if self.bert.outputs else self.embed(x)
+        outputs = [helper.make_tensor_value_info(output, TensorProto.FLOAT, ["batch", width])] + [
             helper.make_tensor_value_info(site, TensorProto.FLOAT, None)
             for site in self.observed or ()
         ]
@@ -96,6 +88,38 @@ class _Builder:
         )
         model.ir_version = _IR_VERSION
         return model
+
+    def embed(self, x: str) -> tuple[str, int]:
+        """Append what follows the embeddings of an encoder; give the output and its width."""
+        norm = "embeddings.LayerNorm"
+        for layer in range(self.bert.layers):
+            x, norm = self.layer(x, norm, f"encoder.layer.{layer}")
+        x = self.normalise(x, norm)
+        tokens = self.node("Reshape", x, self.batch_shape)
+        mean = self.node("ReduceMean", tokens, self.constant("axis_1", [1], "int64"), keepdims=0)
+        return self.node("LpNormalization", mean, axis=1, p=2, output="embedding"), self.bert.hidden
+
+    def classify(self, x: str) -> tuple[str, int]:
+        """Append what follows the embeddings of a classifier; give the output and its width."""
+        norm = "embeddings.LayerNorm"
+        last = self.bert.layers - 1
+        for layer in range(last):
+            x, norm = self.layer(x, norm, f"encoder.layer.{layer}")
+        x, norm = self.last_layer(x, norm, f"encoder.layer.{last}")
+        site = "pooler.dense"
+        x, divisors = self.smoothed(x, norm, site, [site])
+        product, bias = self.product(x, self.quantise(x, site), site, site, divisors)
+        pooled = self.node("Tanh", self.node("Add", product, self.constant(f"{site}.bias", bias)))
+        # Not a matrix product, which sums one row otherwise than the same row among others.
+        axis = self.constant("axis_1", [1], "int64")
+        terms = self.node(
+            "Mul",
+            self.node("Unsqueeze", pooled, axis),
+            self.constant("classifier.weight", self.tensor("classifier.weight")),
+        )
+        sums = self.node("ReduceSum", terms, self.constant("axis_2", [2], "int64"), keepdims=0)
+        bias = self.constant("classifier.bias", self.tensor("classifier.bias"))
+        return self.node("Add", sums, bias, output="logits"), self.bert.outputs
 
     def node(self, kind: str, *inputs: str, output: str = "", domain: str = "", **kw: Any) -> str:
         output = output or f"{kind.lower()}_{len(self.nodes)}"
@@ -150,25 +174,48 @@ class _Builder:
 
     def layer(self, total: str, norm: str, name: str) -> tuple[str, str]:
         """Append one layer to a sum not yet normalised; give the next such sum and its norm."""
+        site = f"{name}.attention.self"
+        x, divisors = self.smoothed(total, norm, site, _parts(site))
+        rows = self.quantise(x, site)
+        projected = [self.project(x, rows, site, part, divisors) for part in _parts(site)]
+        return self.rest(x, divisors, self.attention(site, projected), name)
+
+    def last_layer(self, total: str, norm: str, name: str) -> tuple[str, str]:
+        """Append a layer for the first token of each text alone, which sees all of them."""
+        site = f"{name}.attention.self"
+        x, divisors = self.smoothed(total, norm, site, _parts(site))
+        rows = self.quantise(x, site)
+        query, key, value = _parts(site)
+        seen = [self.project(x, rows, site, part, divisors) for part in (key, value)]
+        first = self.constant("first", [0], "int64")
+        x = self.node("Gather", self.node("Reshape", x, self.batch_shape), first, axis=1)
+        x = self.node("Reshape", x, self.rows())
+        product, bias = self.product(x, self.quantise(x, query), query, query, divisors)
+        asked = self.node("Unsqueeze", product, self.constant("axis_1", [1], "int64")), bias
+        return self.rest(x, divisors, self.attention(site, [asked, *seen]), name)
+
+    def project(
+        self, x: str, rows: tuple[str, str] | None, site: str, part: str, divisors: Any | None
+    ) -> tuple[str, Any]:
+        """Give a projection of all tokens (batch, length, hidden) without bias, and its bias."""
+        product, bias = self.product(x, rows, site, part, divisors)
+        return self.node("Reshape", product, self.batch_shape), bias
+
+    def attention(self, site: str, projected: list[tuple[str, Any]]) -> str:
+        """Let queries attend to keys and values; give the context of each query as a row."""
         import numpy as np
 
-        parts = [f"{name}.attention.self.{part}" for part in ("query", "key", "value")]
-        site = f"{name}.attention.self"
-        x, divisors = self.smoothed(total, norm, site, parts)
-        rows = self.quantise(x, site)
-        products, biases = [], []
-        for part in parts:
-            product, bias = self.product(x, rows, site, part, divisors)
-            products.append(self.node("Reshape", product, self.batch_shape))
-            biases.append(bias)
         context = self.node(
             "MultiHeadAttention",
-            *products,
-            self.constant(f"{site}.bias", np.concatenate(biases)),
+            *(product for product, _ in projected),
+            self.constant(f"{site}.bias", np.concatenate([bias for _, bias in projected])),
             domain=_CONTRIB,
             num_heads=self.bert.heads,
         )
-        context = self.node("Reshape", context, self.rows())
+        return self.node("Reshape", context, self.rows())
+
+    def rest(self, x: str, divisors: Any | None, context: str, name: str) -> tuple[str, str]:
+        """Append what a layer does to each row by itself after attention."""
         total = self.residual(x, divisors, context, f"{name}.attention.output.dense")
         norm = f"{name}.attention.output.LayerNorm"
 
@@ -261,3 +308,7 @@ class _Builder:
             domain=_CONTRIB,
         )
         return self.node("Mul", product, rows[1]), bias
+
+
+def _parts(site: str) -> list[str]:
+    return [f"{site}.{part}" for part in ("query", "key", "value")]

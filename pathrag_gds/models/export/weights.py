@@ -43,6 +43,12 @@ class InputStatistics:
         wide = rows.astype(np.float64)
         return cls(np.abs(wide).max(0), wide.T @ wide)
 
+    def merged(self, other: InputStatistics) -> InputStatistics:
+        """Give what the rows of both look like together."""
+        import numpy as np
+
+        return InputStatistics(np.maximum(self.top, other.top), self.gram + other.gram)
+
     def smoothing(self, weight: Any) -> Any:
         """Give the divisor of each input channel that shares its range out evenly.
 
