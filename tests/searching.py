@@ -8,6 +8,7 @@ from typing import Any
 
 from pathrag_gds.config import SearchConfig
 from pathrag_gds.graph.schema import Ontology, RelationType
+from pathrag_gds.models.reranker import Reranker
 from pathrag_gds.retrieve.search import SearchContext, run, search
 from pathrag_gds.types import DepthTrace, SearchResult
 from tests.fakes import MemoryGraph, RecordingDatabase, WordOverlapReranker
@@ -18,7 +19,7 @@ QUESTION = "Which red thing?"
 CHAIN = [("a", "R", "b"), ("b", "S", "c"), ("c", "T", "d")]
 
 
-def context(graph: MemoryGraph, reranker: WordOverlapReranker, **changes: Any) -> SearchContext:
+def context(graph: MemoryGraph, reranker: Reranker, **changes: Any) -> SearchContext:
     types = {type_ for _, type_, *_ in graph.relationships}
     ontology = Ontology("t", tuple(RelationType(name, 1, max_out=1) for name in sorted(types)))
     made = SearchContext(
@@ -39,7 +40,7 @@ def ask(
     start_ids: Sequence[str] = (),
     **overrides: Any,
 ) -> SearchResult:
-    made = context(graph, WordOverlapReranker(scores), **(changes or {}))
+    made = replace(context(graph, WordOverlapReranker(scores)), **(changes or {}))
     config = (config or SearchConfig(min_score=0.0)).with_(**overrides)
     return run(
         database or RecordingDatabase(graph.answers),

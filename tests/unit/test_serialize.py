@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pathrag_gds.retrieve.serialize import entity_text, path_text, relation_phrase
+from pathrag_gds.retrieve.serialize import chain_text, entity_text, path_text, relation_phrase
 from pathrag_gds.types import Edge, Entity, Hop, Path
 
 BOB = Entity(
@@ -151,3 +151,37 @@ def test_budget_drops_the_oldest_and_keeps_the_newest_hop(
 def test_no_budget_without_a_way_to_count() -> None:
     path = Path(("bob",)).extend(BACK_TO_SPILL)
     assert path_text(path, ENTITIES, budget=1) == path_text(path, ENTITIES)
+
+
+def test_chain_names_its_start_alone() -> None:
+    people = {
+        "h": Entity("h", "Heat", ("Film",)),
+        "a": Entity("a", "Al", ("Person",)),
+        "b": Entity("b", "Bo Ba", ("Person", "Star")),
+        "n": Entity("n", "1995"),
+    }
+    path = (
+        Path(("h",))
+        .extend(Hop(Edge("1", "a", "h", "ACTED_IN", {"role": "cop"}), False))
+        .extend(Hop(Edge("2", "a", "b", "KNOWS"), True))
+        .extend(Hop(Edge("3", "b", "n", "BORN_IN"), True))
+    )
+    assert chain_text(path, people) == (
+        "person A acted in Heat. person A knows person and star B. "
+        "person and star B born in C. The answer is C."
+    )
+
+
+def test_chain_keeps_the_letter_of_a_node_met_twice() -> None:
+    names = {"a": Entity("a", "Al"), "b": Entity("b", "Bo"), "c": Entity("c", "Cy")}
+    path = (
+        Path(("a",))
+        .extend(Hop(Edge("1", "a", "b", "R"), True))
+        .extend(Hop(Edge("2", "b", "c", "S"), True))
+        .extend(Hop(Edge("3", "c", "b", "T"), True))
+    )
+    assert chain_text(path, names) == "Al r A. A s B. B t A. The answer is A."
+
+
+def test_chain_of_no_hop_is_its_entity() -> None:
+    assert chain_text(Path(("a",)), {"a": Entity("a", "Al", ("Cat",))}) == "Al is a cat."
