@@ -31,8 +31,10 @@ __all__ = [
     "CrossEncoderReranker",
     "PathScore",
     "Reranker",
+    "TokenReader",
     "confidence_of",
     "load_reranker",
+    "reader_of",
     "reads_chains",
 ]
 
@@ -105,6 +107,28 @@ class ChainReader(Protocol):
 def reads_chains(reranker: Reranker) -> bool:
     """Say whether a reranker was trained to read chains of relations, not only whole paths."""
     return isinstance(reranker, ChainReader) and reranker.reads_chains
+
+
+@runtime_checkable
+class TokenReader(Protocol):
+    """A model that says how much of a text it reads: every encoder, and some rerankers.
+
+    Attributes:
+        max_tokens: Tokens that count, marks included; the rest is cut.
+    """
+
+    @property
+    def max_tokens(self) -> int: ...
+
+    def count_tokens(self, text: str) -> int:
+        """Count the tokens of a text before any cut, marks included."""
+        ...
+
+
+def reader_of(reranker: Reranker, otherwise: TokenReader) -> TokenReader:
+    """Give what counts the tokens of a reranker's texts: itself, or else another model."""
+    inner = reranker.reranker if isinstance(reranker, CachedReranker) else reranker
+    return inner if isinstance(inner, TokenReader) else otherwise
 
 
 class CosineReranker:

@@ -18,7 +18,7 @@ from pathrag_gds.graph.schema import (
     vector_record,
 )
 from pathrag_gds.models.encoder import Encoder
-from pathrag_gds.models.reranker import Reranker
+from pathrag_gds.models.reranker import Reranker, reader_of
 from pathrag_gds.retrieve.search import SearchContext
 from pathrag_gds.retrieve.seeds import SMALL_TENANT
 
@@ -52,6 +52,7 @@ def read_context(
         _require_encoder(record, encoder)
         if not small:
             _require(indexes.get(record.index), f"The vector index {record.index}")
+    reader = reader_of(reranker, encoder)
     return SearchContext(
         tenant=tenant,
         ontology=ontology,
@@ -61,8 +62,8 @@ def read_context(
         vector_property="embedding" if record is None else record.property,
         small=small,
         crowding=-(-everyone // max(size, 1)),
-        text_limit=encoder.max_tokens,
-        count_tokens=encoder.count_tokens,
+        text_limit=reader.max_tokens,
+        count_tokens=reader.count_tokens,
         setup_round_trips=counting.count,
         warnings=tuple(_warnings(tenant, size, record)),
     )

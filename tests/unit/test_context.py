@@ -8,6 +8,7 @@ import pytest
 
 from pathrag_gds import PathRAG
 from pathrag_gds.errors import EncoderMismatch, IndexMissing, TenantError
+from pathrag_gds.models.reranker import CachedReranker
 from pathrag_gds.retrieve.context import read_context
 from tests.fakes import RecordingDatabase, WordOverlapReranker
 
@@ -75,6 +76,21 @@ def test_the_vectors_in_force_are_the_recorded_ones() -> None:
     assert (found.small, found.crowding, found.text_limit) == (False, 1, 128)
     assert found.setup_round_trips == 5
     assert found.warnings == ()
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_a_reranker_that_counts_tokens_sets_the_limit(cached: bool) -> None:
+    class Counting(WordOverlapReranker):
+        max_tokens = 9
+
+        def count_tokens(self, text: str) -> int:
+            return 7
+
+    reranker = CachedReranker(Counting()) if cached else Counting()
+    found = read_context(database(), "t", encoder=Encoder(), reranker=reranker)
+    assert found.text_limit == 9
+    assert found.count_tokens is not None
+    assert found.count_tokens("a") == 7
 
 
 @pytest.mark.parametrize(
