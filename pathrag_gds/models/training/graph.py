@@ -1,0 +1,106 @@
+"""A small graph in memory, for questions to be made from."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from pathrag_gds.types import Edge, Entity, Hop, Path
+
+__all__ = ["Chain", "Step", "TrainingGraph"]
+
+Step = tuple[str, bool]
+"""A relationship type and whether it is followed in its stored direction."""
+Chain = tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingGraph:
+    """Entities and relationships of one graph.
+
+    Attributes:
+        name: For statistics.
+        entities: By id.
+        steps: By id of a node, then by step, the hops that can be taken; all in a fixed order.
+        starts: By step, the ids of the nodes that it can be taken from.
+        nodes: Ids, in the order given.
+    """
+
+    name: str
+    entities: Mapping[str, Entity]
+    steps: Mapping[str, Mapping[Step, tuple[Hop, ...]]] = field(repr=False)
+    starts: Mapping[Step, tuple[str, ...]] = field(repr=False)
+    nodes: tuple[str, ...] = field(repr=False)
+
+    @classmethod
+    def of(cls, name: str, entities: Iterable[Entity], edges: Iterable[Edge]) -> TrainingGraph:
+        """Build a graph; a relationship with an end that is no entity is left out."""
+        known = {entity.id: entity for entity in entities}
+        found: dict[str, dict[Step, list[Hop]]] = {id_: defaultdict(list) for id_ in known}
+        for edge in sorted(set(edges), key=lambda e: e.identity):
+            if edge.source in known and edge.target in known:
+                found[edge.source][edge.type, True].append(Hop(edge, True))
+                if edge.source != edge.target:
+                    found[edge.target][edge.type, False].append(Hop(edge, False))
+        steps = {
+            id_: {step: tuple(hops) for step, hops in sorted(by_step.items())}
+            for id_, by_step in found.items()
+        }
+        starts: dict[Step, list[str]] = defaultdict(list)
+        for id_, by_step in steps.items():
+            for step in by_step:
+                starts[step].append(id_)
+        return cls(
+            name, known, steps, {step: tuple(ids) for step, ids in starts.items()}, tuple(known)
+        )
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """Relationship types, sorted."""
+        return tuple(sorted({step[0] for by_step in self.steps.values() for step in by_step}))
+
+    def hops(self, node: str) -> Iterator[Hop]:
+        """Go through all hops from a node."""
+        for hops in self.steps[node].values():
+            yield from hops
+
+    def degree(self, node: str) -> int:
+        """Count the hops from a node."""
+        return sum(len(hops) for hops in self.steps[node].values())
+
+    def random_walk(self, start: str, length: int, random: Random) -> Path | None:
+        """Take a walk without a node twice; each step's relation is drawn before its end.
+
+        None where the walk gets stuck.
+        """
+        path = Path((start,))
+        for _ in range(length):
+            by_step = self.steps[path.tail]
+            choices = [
+                (step, free)
+                for step, hops in by_step.items()
+                if (free := [hop for hop in hops if hop.tail not in path.nodes])
+            ]
+            if not choices:
+                return None
+            _, free = choices[random.randrange(len(choices))]
+            path = path.extend(free[random.randrange(len(free))])
+        return path
+
+    def follow(self, start: str, chain: Sequence[Step], limit: int = 2000) -> list[Path]:
+        """List the paths of a chain from a node that never come back to it.
+
+        A node inside may be met twice, as in the pattern that a database would match; no
+        relationship is. At most ``limit`` paths are kept per step, the first ones.
+        """
+        paths = [Path((start,))]
+        for step in chain:
+            paths = [
+                path.extend(hop)
+                for path in paths
+                for hop in self.steps[path.tail].get(step, ())
+                if hop.tail != start and not any(h.edge == hop.edge for h in path.hops)
+            ][:limit]
+        return paths
