@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 from pathrag_gds.errors import ModelError
-from pathrag_gds.models.encoder import OnnxEncoder, load_encoder
+from pathrag_gds.models.encoder import OnnxEncoder, load_encoder, shipped_model
+from pathrag_gds.models.onnx_model import OnnxModel
+from pathrag_gds.models.path_reranker import PathReranker, RerankerRecord, pair_ids
 from pathrag_gds.models.reranker import (
     CachedReranker,
     CrossEncoderReranker,
@@ -20,6 +22,7 @@ from pathrag_gds.models.reranker import (
     load_reranker,
 )
 from tests.benchmarks.sentences import PAIRS, SENTENCES
+from tests.tiny_bert import with_random_head
 
 pytestmark = [
     pytest.mark.torch,
@@ -124,6 +127,49 @@ def test_exporting_again_gives_the_same_encoder(tmp_path: Path, weights: Path) -
     # Another processor may sum in another order and round a few weights the other way.
     assert (again * OnnxEncoder().encode(SENTENCES)).sum(axis=1).min() >= 0.99
     assert OnnxEncoder(tmp_path).count_tokens("hello world") == 4
+
+
+def test_the_graph_of_the_shipped_encoder_is_what_the_export_builds(weights: Path) -> None:
+    import onnx
+
+    from pathrag_gds.models.export import calibrate, read_bert
+    from pathrag_gds.models.export.graph import build_model
+
+    # Any calibration will do: it decides numbers, not operators.
+    again = build_model(read_bert(weights), calibrate(read_bert(weights), [[101, 4937, 102]]))
+    shipped = onnx.load(shipped_model() / "model.onnx")
+    assert list(again.graph.node) == list(shipped.graph.node)
+    assert [t.name for t in again.graph.initializer] == [t.name for t in shipped.graph.initializer]
+
+
+def test_float_reranker_equals_transformers(tmp_path: Path, weights: Path) -> None:
+    from pathrag_gds.models.export import export_reranker, shipped_pairs
+
+    folder = with_random_head(weights, tmp_path / "weights", seed=3)
+    export_reranker(folder, tmp_path / "float", RerankerRecord("float"), quantised=False)
+    model = OnnxModel(tmp_path / "float", output="logits")
+    pairs = [*shipped_pairs()[::3], ("", ""), ("", "x"), ("who", "")]
+    ids = [pair_ids(model.tokenizer, question, [text])[0] for question, text in pairs]
+    expected = [logits(folder, question, [text])[0] for question, text in pairs]
+    assert np.std(expected, axis=0).min() > 0.1
+    np.testing.assert_allclose(model.run(ids), expected, atol=1e-4, rtol=0)
+
+
+def test_path_reranker_scores_as_a_cross_encoder_of_its_weights(
+    tmp_path: Path, weights: Path
+) -> None:
+    from pathrag_gds.models.export import export_reranker
+
+    folder = with_random_head(weights, tmp_path / "weights", seed=4)
+    export_reranker(folder, tmp_path / "float", RerankerRecord("float"), quantised=False)
+    export_reranker(folder, tmp_path / "int8", RerankerRecord("int8"))
+    texts = [*TEXTS, *SENTENCES]
+    theirs = CrossEncoderReranker(folder).score(QUESTION, texts)
+    exact = PathReranker(tmp_path / "float").score(QUESTION, texts)
+    whole = PathReranker(tmp_path / "int8").score(QUESTION, texts)
+    np.testing.assert_allclose(exact, theirs, atol=1e-5, rtol=0)
+    np.testing.assert_allclose(whole, theirs, atol=0.03, rtol=0)
+    assert (tmp_path / "int8" / "model.onnx").stat().st_size <= 25_000_000
 
 
 def test_export_refuses_what_is_no_bert(tmp_path: Path) -> None:

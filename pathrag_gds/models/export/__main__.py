@@ -8,9 +8,16 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
-from pathrag_gds.errors import ModelError
-from pathrag_gds.models.export import default_weights, export, export_reranker, read_bert
+from pathrag_gds.errors import PathRAGError
+from pathrag_gds.models.export import (
+    default_weights,
+    export,
+    export_reranker,
+    read_bert,
+    sample_pairs,
+)
 from pathrag_gds.models.path_reranker import RerankerRecord
+from pathrag_gds.models.training.groups import read_groups
 
 __all__ = ["main"]
 
@@ -31,6 +38,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--trained-on", action="append", default=[], metavar="SET", help="may be given repeatedly"
     )
+    parser.add_argument(
+        "--groups",
+        type=Path,
+        help="training groups (JSONL) to choose the reranker's 8-bit weights over",
+    )
     options = parser.parse_args(arguments)
     try:
         weights = options.weights or default_weights()
@@ -41,10 +53,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 trained_on=tuple(options.trained_on),
                 created=date.today().isoformat(),
             )
-            path = export_reranker(weights, options.output, record, quantised=not options.float)
+            pairs = sample_pairs(read_groups(options.groups)) if options.groups else []
+            path = export_reranker(
+                weights, options.output, record, pairs=pairs, quantised=not options.float
+            )
         else:
             path = export(weights, options.output, quantised=not options.float)
-    except ModelError as error:
+    except PathRAGError as error:
         print(error, file=sys.stderr)
         return error.exit_code
     print(f"{path}: {path.stat().st_size / 1e6:.1f} MB")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from pathrag_gds.errors import ModelError
@@ -15,14 +16,16 @@ from pathrag_gds.models.export.weights import InputStatistics, WeightRounding
 from pathrag_gds.models.files import write_whole
 from pathrag_gds.models.onnx_model import MODEL_FILE, TOKENIZER_FILE
 from pathrag_gds.models.path_reranker import OUTPUTS, RerankerRecord, pair_ids
+from pathrag_gds.models.training.groups import Group
 
-__all__ = ["Pair", "calibrate", "export", "export_reranker", "shipped_pairs"]
+__all__ = ["Pair", "calibrate", "export", "export_reranker", "sample_pairs", "shipped_pairs"]
 
 Pair = tuple[str, str]
 """A question and the text of a path."""
 
 # Tokens whose layer inputs lie in memory at once: about 60 kB each in a model of six layers.
 _TOKENS_PER_BLOCK = 8192
+_SAMPLED_PAIRS = 400
 
 
 def export(weights: Path, output: Path, *, quantised: bool = True) -> Path:
@@ -107,6 +110,30 @@ def shipped_pairs() -> list[Pair]:
         for (question, right), (_, wrong) in zip(lines, lines[1:] + lines[:1], strict=True)
         for text in (right, wrong)
     ]
+
+
+def sample_pairs(
+    groups: Iterable[Group], *, count: int = _SAMPLED_PAIRS, seed: int = 0
+) -> list[Pair]:
+    """Draw training groups, and of each the text that fits best and one of the others.
+
+    Args:
+        count: Pairs at most; fewer where there are fewer groups than half of it.
+        seed: Of the draw: the same groups and seed give the same pairs.
+    """
+    random = Random(seed)
+    drawn: list[Group] = []
+    for position, group in enumerate(groups):
+        if len(drawn) < count // 2:
+            drawn.append(group)
+        elif (place := random.randrange(position + 1)) < len(drawn):
+            drawn[place] = group
+    pairs = []
+    for group in drawn:
+        best = max(range(len(group.texts)), key=lambda row: (group.answer[row], -row))
+        other = random.choice([row for row in range(len(group.texts)) if row != best])
+        pairs += [(group.question, group.texts[row]) for row in (best, other)]
+    return pairs
 
 
 def calibrate(bert: Bert, ids: Sequence[Sequence[int]]) -> WeightRounding:
