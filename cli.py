@@ -12,6 +12,7 @@ import click
 
 from pathrag_gds.config import DEFAULT_TENANT
 from pathrag_gds.serve.command import Commands, print_json, run, verbose_option
+from pathrag_gds.serve.eval_commands import evaluate
 from pathrag_gds.serve.load_commands import embed, load
 from pathrag_gds.serve.migrate_commands import migrate
 from pathrag_gds.serve.options import (
@@ -51,7 +52,7 @@ def cli() -> None:
     """
 
 
-for command in (load, embed, migrate, server):
+for command in (load, embed, migrate, server, evaluate):
     cli.add_command(command)
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "read_search",
     "repeated",
     "search_options",
+    "server_options",
 ]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -43,8 +44,8 @@ def home_options(command: Command) -> Command:
     )
 
 
-def connection_options(command: Command) -> Command:
-    """Add the options that say which server and which tenant are meant."""
+def server_options(command: Command) -> Command:
+    """Add the options that say which server is meant."""
     return _stack(
         command,
         click.option("--uri", metavar="URI", help="Server, such as bolt://localhost:7687."),
@@ -52,6 +53,14 @@ def connection_options(command: Command) -> Command:
         click.option("--ask-password", is_flag=True, help="Ask for the password."),
         click.option("--database", metavar="NAME", help="Database on the server."),
         home_options,
+    )
+
+
+def connection_options(command: Command) -> Command:
+    """Add the options that say which server and which tenant are meant."""
+    return _stack(
+        command,
+        server_options,
         click.option("--tenant", metavar="NAME", help="Tenant whose graph is meant."),
     )
 

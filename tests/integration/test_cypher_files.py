@@ -51,6 +51,7 @@ OPTIONAL_NAMES = {
     "path": "exists while a load runs",
     "witness": "exists while a load runs",
     "demo_digest": "written when the demo is loaded completely by its command",
+    "eval_digest": "written by an evaluation",
     "aliases": "not in every graph",
     "alias_keys": "not in every graph",
     "seen": "of a lock, which is deleted again",

@@ -1,0 +1,119 @@
+"""Compare what a system answered with what is right: one row per question. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pathrag_gds.evaluation.graph import Reach
+from pathrag_gds.evaluation.metrics import (
+    cause_of_loss,
+    exact_set,
+    hit_at,
+    node_recall_at,
+    path_recall_at,
+    recall_at,
+    reciprocal_rank,
+    set_f1,
+    survival,
+)
+from pathrag_gds.evaluation.systems import Asked, Ranking
+from pathrag_gds.types import Explanation, Path
+
+__all__ = ["METRICS", "judge"]
+
+DEPTHS_OF_RECALL = (1, 5, 20)
+_SHOWN_ANSWERS = 10
+
+METRICS = (
+    "hit@1",
+    "hit@5",
+    "mrr",
+    "f1",
+    "exact_set",
+    *(f"path_recall@{k}" for k in DEPTHS_OF_RECALL),
+    *(f"node_recall@{k}" for k in DEPTHS_OF_RECALL),
+    "anchor_recall",
+    "passage_recall@5",
+    "right_path@1",
+)
+"""Columns of a row that are averaged."""
+
+
+def judge(asked: Asked, gold: Sequence[Path], ranking: Ranking, reach: Reach) -> dict[str, Any]:
+    """Tell how one question went; figures that it cannot have are left out.
+
+    Args:
+        gold: Gold paths, none where none is known.
+        reach: What could be found at all.
+    """
+    question = asked.question
+    answers = list(ranking.answers)
+    predicted = frozenset(answers[:1]) if ranking.predicted is None else ranking.predicted
+    hit = hit_at(answers, question.answers, 1)
+    row: dict[str, Any] = {
+        "id": question.id,
+        "text": asked.text,
+        "groups": list(question.groups),
+        "hit@1": hit,
+        "hit@5": hit_at(answers, question.answers, 5),
+        "mrr": round(reciprocal_rank(answers, question.answers), 6),
+        "f1": round(set_f1(predicted, question.answers), 6),
+        "exact_set": exact_set(predicted, question.answers),
+        "reachable": reach.reachable,
+        "uncut": reach.uncut,
+        "answers": [list(answer) for answer in answers[:_SHOWN_ANSWERS]],
+        "confidence": ranking.confidence,
+        "texts_scored": ranking.texts_scored,
+        "round_trips": ranking.round_trips,
+        "millis": dict(ranking.millis),
+    }
+    if ranking.candidates_right:
+        row["right_path@1"] = float(ranking.candidates_right[0])
+    if ranking.explanation is not None:
+        row |= _of_search(asked, gold, ranking.explanation, reach)
+        if not hit:
+            row["lost"] = cause_of_loss(
+                gold,
+                ranking.explanation.depths,
+                answers=question.entities,
+                reachable=reach.reachable,
+                topics_known=bool(question.topics),
+            )
+    return {key: value for key, value in row.items() if value is not None}
+
+
+def _of_search(
+    asked: Asked, gold: Sequence[Path], explanation: Explanation, reach: Reach
+) -> dict[str, Any]:
+    question, result = asked.question, explanation.result
+    paths = [ranked.path for ranked in result.paths]
+    row: dict[str, Any] = {"outcome": result.outcome}
+    for k in DEPTHS_OF_RECALL:
+        row[f"path_recall@{k}"] = _rounded(path_recall_at(paths, gold, k))
+        row[f"node_recall@{k}"] = _rounded(node_recall_at(paths, gold, k))
+    if gold:
+        row["survival"] = list(survival(gold, explanation.depths))
+    if question.topics:
+        anchors = [anchor.id for anchor in result.anchors]
+        row["anchor_recall"] = _rounded(
+            recall_at(anchors, question.topics, max(len(anchors), len(question.topics)))
+        )
+    if question.passages:
+        row["passage_recall@5"] = _rounded(recall_at(_passages(explanation), question.passages, 5))
+    return row
+
+
+def _passages(explanation: Explanation) -> list[str]:
+    """List the chunks that the paths were read from, best path first."""
+    found: dict[str, None] = {}
+    for ranked in explanation.result.paths:
+        for hop in ranked.hops:
+            found.update(dict.fromkeys(source.chunk for source in hop.sources))
+        if not ranked.hops:
+            found.update(dict.fromkeys(ranked.nodes[0].chunk_ids))
+    return list(found)
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)

@@ -1,0 +1,278 @@
+"""Figures of merit, each for one question or over many. Pure.
+
+A figure that a question cannot have (no gold path is known, say) is None and left out of means.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from pathrag_gds.types import DepthTrace, Path
+
+__all__ = [
+    "Bin",
+    "Calibration",
+    "Cause",
+    "Interval",
+    "calibration",
+    "cause_of_loss",
+    "exact_set",
+    "hit_at",
+    "mean",
+    "node_recall_at",
+    "paired_bootstrap",
+    "path_recall_at",
+    "percentile",
+    "recall_at",
+    "reciprocal_rank",
+    "set_f1",
+    "survival",
+]
+
+Cause = Literal["", "ceiling", "linking", "expansion", "prefix cut", "ranking"]
+
+
+def hit_at(ranked: Sequence[Hashable], gold: Collection[Hashable], k: int) -> float:
+    """Give 1 where one of the first ``k`` is right, else 0."""
+    return float(any(item in gold for item in ranked[:k]))
+
+
+def reciprocal_rank(ranked: Sequence[Hashable], gold: Collection[Hashable]) -> float:
+    """Give 1 over the rank of the first right one, counted from 1; 0 where none is right."""
+    return next((1 / rank for rank, item in enumerate(ranked, 1) if item in gold), 0.0)
+
+
+def recall_at(ranked: Sequence[Hashable], gold: Collection[Hashable], k: int) -> float | None:
+    """Give the share of the gold among the first ``k``, of as much as ``k`` can hold.
+
+    None without gold.
+    """
+    wanted = set(gold)
+    if not wanted:
+        return None
+    return len(wanted.intersection(ranked[:k])) / min(k, len(wanted))
+
+
+def set_f1(predicted: Collection[Hashable], gold: Collection[Hashable]) -> float:
+    """Give the harmonic mean of precision and recall of a set; 1 where both are empty."""
+    found, wanted = set(predicted), set(gold)
+    if not found and not wanted:
+        return 1.0
+    return 2 * len(found & wanted) / (len(found) + len(wanted))
+
+
+def exact_set(predicted: Collection[Hashable], gold: Collection[Hashable]) -> float:
+    """Give 1 where the two sets are the same, else 0."""
+    return float(set(predicted) == set(gold))
+
+
+def path_recall_at(ranked: Sequence[Path], gold: Sequence[Path], k: int) -> float | None:
+    """Give :func:`recall_at` of paths, equal where they are made of the same relationships."""
+    return recall_at([path.key for path in ranked], {path.key for path in gold}, k)
+
+
+def node_recall_at(ranked: Sequence[Path], gold: Sequence[Path], k: int) -> float | None:
+    """Give :func:`recall_at` of paths, equal where they visit the same nodes in the same order.
+
+    So a relationship that is stored both ways counts either way.
+    """
+    return recall_at([path.nodes for path in ranked], {path.nodes for path in gold}, k)
+
+
+def survival(gold: Sequence[Path], trace: Sequence[DepthTrace]) -> tuple[bool, ...]:
+    """Say for each depth from 0 whether the beginning of a gold path got so far.
+
+    Up to the last hop but one, the beginning was kept in the beam; at the last one, the whole path
+    was scored. Entries up to the longest gold path; a depth counts the paths that are long enough.
+    """
+    if not gold:
+        return ()
+    kept = [_identities(t.path for t in depth.paths if not t.reason) for depth in trace]
+    seen = [_identities(t.path for t in depth.paths) for depth in trace]
+    alive = []
+    for depth in range(max(path.depth for path in gold) + 1):
+        among = [
+            path
+            for path in gold
+            if path.depth >= depth
+            and depth < len(trace)
+            and _beginning(path, depth) in (seen if path.depth == depth else kept)[depth]
+        ]
+        alive.append(bool(among))
+    return tuple(alive)
+
+
+def cause_of_loss(
+    gold: Sequence[Path],
+    trace: Sequence[DepthTrace],
+    *,
+    answers: Collection[str],
+    reachable: bool,
+    topics_known: bool,
+) -> Cause:
+    """Say why the first answer is not the right one.
+
+    ``ceiling``: no gold path can be found under the policy. ``linking``: no gold path's start was
+    among the starts. ``expansion``: its next hop was not scored (a cap, or the text limit).
+    ``prefix cut``: the beam dropped it. ``ranking``: it was scored, another came first. Of several
+    gold paths the one that got furthest counts.
+
+    Args:
+        answers: Ids of entities; where no gold path is known or the question has no topic that one
+            could start from, a path that ends at one of them stands for a gold path.
+        topics_known: Whether gold paths start where a search should start.
+    """
+    if not reachable:
+        return "ceiling"
+    order: tuple[Cause, ...] = ("linking", "expansion", "prefix cut", "ranking")
+    fates = [_fate(path, trace) for path in gold]
+    furthest = max(fates, key=lambda fate: (fate[0], order.index(fate[1])), default=(0, order[0]))
+    cause = furthest[1]
+    ends = {traced.path.tail for level in trace for traced in level.paths}
+    if cause != "ranking" and not topics_known and not ends.isdisjoint(answers):
+        return "ranking"
+    return cause
+
+
+def _fate(path: Path, trace: Sequence[DepthTrace]) -> tuple[int, Cause]:
+    """Tell how far a path got: the last depth at which its beginning was scored, and its end."""
+    for depth in range(path.depth + 1):
+        reasons = (
+            {_identity(t.path): t.reason for t in trace[depth].paths} if depth < len(trace) else {}
+        )
+        beginning = _beginning(path, depth)
+        if beginning not in reasons:
+            return depth, "linking" if depth == 0 else "expansion"
+        if reasons[beginning] and depth < path.depth:
+            return depth, "prefix cut"
+    return path.depth, "ranking"
+
+
+def _identity(path: Path) -> tuple[object, ...]:
+    return (path.start, *(hop.edge.identity for hop in path.hops))
+
+
+def _beginning(path: Path, depth: int) -> tuple[object, ...]:
+    return _identity(path)[: depth + 1]
+
+
+def _identities(paths: Any) -> set[tuple[object, ...]]:
+    return {_identity(path) for path in paths}
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Answers of like confidence: how many, how sure, how often right."""
+
+    low: float
+    high: float
+    count: int
+    confidence: float
+    accuracy: float
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Whether confidence means what it says.
+
+    Attributes:
+        error: Expected calibration error, in [0, 1]: the mean distance of confidence and share of
+            right answers over the bins, weighted by their counts; None without answers.
+        bins: Of equal width from 0 to 1, empty ones left out: the points of a reliability diagram.
+    """
+
+    error: float | None
+    bins: tuple[Bin, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain JSON values."""
+        return asdict(self) | {"bins": [asdict(b) for b in self.bins]}
+
+
+def calibration(pairs: Sequence[tuple[float, float]], *, bins: int = 10) -> Calibration:
+    """Compare confidence with what came true.
+
+    Args:
+        pairs: Confidence in [0, 1], and 1 for a right answer, 0 for a wrong one.
+        bins: Of equal width; 1.0 belongs to the last.
+    """
+    if not pairs:
+        return Calibration(None)
+    found: dict[int, list[tuple[float, float]]] = {}
+    for confidence, right in pairs:
+        found.setdefault(min(int(confidence * bins), bins - 1), []).append((confidence, right))
+    made = [
+        Bin(
+            number / bins,
+            (number + 1) / bins,
+            len(members),
+            math.fsum(c for c, _ in members) / len(members),
+            math.fsum(r for _, r in members) / len(members),
+        )
+        for number, members in sorted(found.items())
+    ]
+    error = math.fsum(b.count * abs(b.confidence - b.accuracy) for b in made) / len(pairs)
+    return Calibration(error, tuple(made))
+
+
+def mean(values: Sequence[float | None]) -> float | None:
+    """Give the mean of the values that are there; None where none is."""
+    there = [value for value in values if value is not None]
+    return math.fsum(there) / len(there) if there else None
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """Give the smallest value that a share of the values does not exceed (nearest rank).
+
+    Args:
+        values: At least one.
+        share: In (0, 1].
+    """
+    return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The difference of two means over the same questions, and where it lies at 95 %."""
+
+    first: float
+    second: float
+    difference: float
+    low: float
+    high: float
+
+
+def paired_bootstrap(
+    first: Sequence[float], second: Sequence[float], *, seed: int = 0, resamples: int = 10_000
+) -> Interval:
+    """Give the 95 % interval of ``mean(second) - mean(first)`` by resampling questions.
+
+    Args:
+        first: A figure per question.
+        second: The same questions in the same order; at least one.
+        seed: The same seed gives the same interval.
+    """
+    import numpy as np
+
+    differences = np.asarray(second, dtype=np.float64) - np.asarray(first, dtype=np.float64)
+    generator = np.random.default_rng(seed)
+    count = len(differences)
+    means = np.array(
+        [differences[generator.integers(0, count, count)].mean() for _ in range(resamples)]
+    )
+    low, high = np.quantile(means, [0.025, 0.975])
+    return Interval(
+        math.fsum(first) / count,
+        math.fsum(second) / count,
+        float(differences.mean()),
+        float(low),
+        float(high),
+    )
+
+
+def mean_of(rows: Sequence[Mapping[str, Any]], key: str) -> float | None:
+    """Give the mean of a column, rows without it left out."""
+    return mean([row.get(key) for row in rows])

@@ -1,0 +1,290 @@
+"""What is measured: our search, and opponents that answer the same questions.
+
+An opponent is anything that ranks answers; :data:`OPPONENTS` holds them by name. One that is our
+search with another reranker is made by :meth:`Setting.system`, and is measured like ours in full.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, Protocol
+
+from pathrag_gds.config import SearchConfig
+from pathrag_gds.errors import ConfigError
+from pathrag_gds.evaluation.datasets.dataset import Dataset
+from pathrag_gds.evaluation.questions import AnswerKey, Condition, Question
+from pathrag_gds.graph.database import Database
+from pathrag_gds.models.encoder import Encoder
+from pathrag_gds.models.reranker import CosineReranker, PathScore, Reranker, confidence_of
+from pathrag_gds.retrieve.serialize import path_text
+from pathrag_gds.text import words
+from pathrag_gds.types import Entity, Explanation, RankedPath
+
+__all__ = [
+    "OPPONENTS",
+    "Asked",
+    "Asks",
+    "Opponent",
+    "RandomReranker",
+    "Ranking",
+    "Setting",
+    "WordOverlapReranker",
+    "find_opponent",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as it is asked under a condition.
+
+    Attributes:
+        text: What is asked.
+        start_ids: Topics, where the condition gives them.
+    """
+
+    question: Question
+    text: str
+    start_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What a system answers.
+
+    Attributes:
+        answers: Best first.
+        predicted: Those that it gives as the whole answer; None for the first alone.
+        confidence: Of the first answer, in [0, 1]; None where the system has none.
+        explanation: How our search came to it; None for other systems.
+        candidates_right: By candidate, best first, whether a gold answer is on it; for questions
+            that bring their candidates with them.
+        texts_scored: Texts that a model read.
+        round_trips: Statements that were run.
+        millis: Wall time by stage, ``wall`` for all of it.
+    """
+
+    answers: tuple[AnswerKey, ...]
+    predicted: frozenset[AnswerKey] | None = None
+    confidence: float | None = None
+    explanation: Explanation | None = None
+    candidates_right: tuple[bool, ...] = ()
+    texts_scored: int = 0
+    round_trips: int = 0
+    millis: Mapping[str, float] = field(default_factory=dict)
+
+
+class Opponent(Protocol):
+    """A system that answers questions.
+
+    Attributes:
+        name: In tables and file names.
+        fingerprint: Changes with whatever changes its answers.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    def rank(self, asked: Asked) -> Ranking:
+        """Answer one question; no answers where it finds none."""
+        ...
+
+
+class Asks(Protocol):
+    """The public search, as far as it is needed here (:class:`pathrag_gds.PathRAG`)."""
+
+    def explain(
+        self,
+        question: str,
+        *,
+        tenant: str | None = None,
+        config: SearchConfig | None = None,
+        start_ids: Sequence[str] = (),
+        **overrides: Any,
+    ) -> Explanation: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What an opponent may use to set itself up.
+
+    Attributes:
+        dataset: With the questions of all buckets: those outside ``dataset.report`` may train.
+        condition: In which questions are asked.
+        config: Of our search.
+        encoder: The one that embedded the graph.
+        reranker: Of our search.
+        tenant: Where the graph is; empty where there is none.
+        database: None where there is no graph to search.
+        ask_with: Gives our search with another reranker.
+        seed: For whatever is random.
+    """
+
+    dataset: Dataset
+    condition: Condition
+    config: SearchConfig
+    encoder: Encoder
+    reranker: Reranker
+    tenant: str = ""
+    database: Database | None = None
+    ask_with: Callable[[Reranker], Asks] | None = None
+    seed: int = 0
+
+    def system(self, reranker: Reranker, name: str) -> Opponent:
+        """Give our search with a reranker; where there is no graph, the reranker alone."""
+        if self.ask_with is None:
+            return _Candidates(name, reranker, self.config, self.encoder)
+        return _Search(name, reranker, self.ask_with(reranker), self.tenant, self.config)
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    name: str
+    reranker: Reranker
+    asks: Asks
+    tenant: str
+    config: SearchConfig
+
+    @property
+    def fingerprint(self) -> str:
+        return self.reranker.fingerprint
+
+    def rank(self, asked: Asked) -> Ranking:
+        began = time.perf_counter()
+        explanation = self.asks.explain(
+            asked.text, tenant=self.tenant, config=self.config, start_ids=asked.start_ids
+        )
+        wall = (time.perf_counter() - began) * 1000
+        result = explanation.result
+        return Ranking(
+            answers=tuple((answer.id, answer.property) for answer in result.answers),
+            predicted=same_chain(explanation),
+            confidence=result.answers[0].confidence if result.answers else None,
+            explanation=explanation,
+            texts_scored=result.stats.texts_scored,
+            round_trips=result.stats.round_trips,
+            millis={**result.stats.millis, "wall": round(wall, 3)},
+        )
+
+
+def same_chain(explanation: Explanation) -> frozenset[AnswerKey]:
+    """Give the answers of the paths that have the relations and the start of the first answer's.
+
+    That is the set a question asks for ("which films …"): one chain, all its ends.
+    """
+    result = explanation.result
+    if not result.answers:
+        return frozenset()
+    first = _chain(result.paths[result.answers[0].paths[0] - 1])
+    ranks = {path.rank for path in result.paths if _chain(path) == first}
+    return frozenset((a.id, a.property) for a in result.answers if not ranks.isdisjoint(a.paths))
+
+
+def _chain(ranked: RankedPath) -> tuple[object, ...]:
+    hops = ranked.path.hops
+    return (ranked.path.start, *((hop.edge.type, hop.forward) for hop in hops))
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """Put the candidates of a question in order by a reranker alone."""
+
+    name: str
+    reranker: Reranker
+    config: SearchConfig
+    encoder: Encoder
+
+    @property
+    def fingerprint(self) -> str:
+        return self.reranker.fingerprint
+
+    def rank(self, asked: Asked) -> Ranking:
+        began = time.perf_counter()
+        candidates = asked.question.candidates
+        entities = {id_: Entity(id_, id_) for path in candidates for id_ in path.nodes}
+        texts = [
+            path_text(
+                path,
+                entities,
+                budget=self.config.text_budget,
+                count_tokens=self.encoder.count_tokens,
+            )
+            for path in candidates
+        ]
+        scores = self.reranker.score(asked.text, texts)
+        order = sorted(range(len(texts)), key=lambda row: (-scores[row].answer, row))
+        gold = asked.question.entities
+        answers = dict.fromkeys((candidates[row].tail, "") for row in order)
+        wall = (time.perf_counter() - began) * 1000
+        best = confidence_of(self.reranker, scores[order[0]].answer) if order else None
+        return Ranking(
+            answers=tuple(answers),
+            confidence=best,
+            candidates_right=tuple(not gold.isdisjoint(candidates[row].nodes) for row in order),
+            texts_scored=len(set(texts)),
+            millis={"wall": round(wall, 3)},
+        )
+
+
+class RandomReranker:
+    """Score by chance: the floor of every ranking. The same for a seed, question and text."""
+
+    name = "random"
+
+    def __init__(self, seed: int = 0) -> None:
+        self._seed = seed
+
+    @property
+    def fingerprint(self) -> str:
+        """Give the short hex that names these scores."""
+        return f"{self._seed:016x}"
+
+    def score(self, question: str, texts: Sequence[str]) -> list[PathScore]:
+        """Score each text from 0 to 1, in order; no texts, no scores."""
+        return [self._score(question, text) for text in texts]
+
+    def _score(self, question: str, text: str) -> PathScore:
+        digest = sha256(f"{self._seed}\0{question}\0{text}".encode()).digest()
+        value = round(int.from_bytes(digest[:8], "big") / 2**64, 6)
+        return PathScore(value, value)
+
+
+class WordOverlapReranker:
+    """Score by the share of the question's words that the text has: a floor without a model."""
+
+    name = "word-overlap"
+    fingerprint = "words-1"
+
+    def score(self, question: str, texts: Sequence[str]) -> list[PathScore]:
+        """Score each text from 0 to 1, in order; no texts, no scores."""
+        asked = set(words(question))
+        shares = (len(asked.intersection(words(text))) / max(len(asked), 1) for text in texts)
+        return [PathScore(value, value) for value in (round(share, 6) for share in shares)]
+
+
+Factory = Callable[[Setting], Opponent]
+
+OPPONENTS: dict[str, Factory] = {
+    "random": lambda setting: setting.system(RandomReranker(setting.seed), "random"),
+    "word-overlap": lambda setting: setting.system(WordOverlapReranker(), "word-overlap"),
+    "cosine": lambda setting: setting.system(CosineReranker(setting.encoder), "cosine"),
+}
+"""By name, what sets an opponent up for a data set and a condition."""
+
+
+def find_opponent(name: str) -> Factory:
+    """Give what sets up an opponent.
+
+    Raises:
+        ConfigError: There is none of that name.
+    """
+    if name not in OPPONENTS:
+        raise ConfigError(
+            f"There is no opponent {name!r}.", hint="Known: " + ", ".join(sorted(OPPONENTS))
+        )
+    return OPPONENTS[name]
