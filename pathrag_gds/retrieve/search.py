@@ -266,10 +266,12 @@ class _State:
         self._remember(scored)
         local_keep = self.config.local_keep * (2 if depth < self.config.min_depth else 1)
         leading = [c for c in scored if c.steer >= self.config.min_prefix]
-        self._note(depth, "min_prefix", len(scored) - len(leading))
+        ended = [c for c in scored if c.steer < self.config.min_prefix]
+        self._note(depth, "min_prefix", len(ended))
         kept, dropped = self._prune(leading, local_keep)
         self._note(depth, "beam_width", len(dropped))
-        self._trace(depth, kept, dropped, around.truncated)
+        groups = (kept, ""), (dropped, "beam_width"), (ended, "min_prefix")
+        self._trace(depth, groups, around.truncated)
         self.millis["prune"] += (self.context.clock() - began) * 1000
         return kept
 
@@ -347,7 +349,7 @@ class _State:
         self._remember(scored)
         kept, dropped = self._prune(scored, 0)
         self._note(0, "beam_width", len(dropped))
-        self._trace(0, kept, dropped, ())
+        self._trace(0, ((kept, ""), (dropped, "beam_width")), ())
         return kept
 
     def out_of_time(self) -> bool:
@@ -485,10 +487,10 @@ class _State:
     def _trace(
         self,
         depth: int,
-        kept: Sequence[Candidate],
-        dropped: Sequence[Candidate],
+        groups: Sequence[tuple[Sequence[Candidate], str]],
         truncated: Sequence[str],
     ) -> None:
+        """Tell what became of the candidates of a depth: groups of one reason, kept ones first."""
         if self.trace is None:
             return
         self.trace.append(
@@ -496,12 +498,13 @@ class _State:
                 depth=depth,
                 paths=tuple(
                     TracedPath(c.path, self._confidence(c), c.steer, reason)
-                    for group, reason in ((kept, ""), (dropped, "beam_width"))
+                    for group, reason in groups
                     for c in group
                 ),
                 names={
                     node: self.entities[node].name
-                    for c in (*kept, *dropped)
+                    for group, _ in groups
+                    for c in group
                     for node in c.path.nodes
                 },
                 cut=tuple(

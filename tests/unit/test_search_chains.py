@@ -68,7 +68,9 @@ def test_auto_reads_chains_only_with_a_reranker_that_learnt_to() -> None:
 def test_weak_prefixes_are_not_extended() -> None:
     graph = MemoryGraph(FAN, seeds=["s"])
     scores = {"s.": 0.5, "s r r1.": 0.6, "s r": 0.3, "s q": 0.5}
-    result = ask(graph, scores, strategy="paths", max_depth=2, min_prefix=0.4)
+    trace: list[DepthTrace] = []
+    result = ask(graph, scores, strategy="paths", max_depth=2, min_prefix=0.4, trace=trace)
     assert cuts(result)[1, "min_prefix"] == 2
+    assert [t.reason for t in trace[1].paths].count("min_prefix") == 2
     assert "sr0t0" not in nodes(result)
     assert "sr1t1" in nodes(result)
