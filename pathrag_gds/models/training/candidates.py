@@ -8,7 +8,7 @@ from random import Random
 
 from pathrag_gds.models.training.graph import TrainingGraph
 from pathrag_gds.models.training.groups import Group
-from pathrag_gds.retrieve.serialize import chain_text, path_text
+from pathrag_gds.retrieve.serialize import Phrasing, chain_text, path_text
 from pathrag_gds.types import Hop, Path
 
 __all__ = ["Asked", "Telling", "make_group"]
@@ -45,17 +45,25 @@ class Telling:
         chains: Whether by their chain, without names; else whole.
         budget: Tokens of a path's text; 0 for no limit.
         count_tokens: How the reader counts.
+        phrasing: Words by relationship type, as a search of the graph tells them.
     """
 
     chains: bool
     budget: int = 0
     count_tokens: Callable[[str], int] | None = None
+    phrasing: Phrasing | None = None
 
     def text(self, path: Path, graph: TrainingGraph) -> str:
         """Tell a path of a graph."""
         if self.chains:
-            return chain_text(path, graph.entities)
-        return path_text(path, graph.entities, budget=self.budget, count_tokens=self.count_tokens)
+            return chain_text(path, graph.entities, phrasing=self.phrasing)
+        return path_text(
+            path,
+            graph.entities,
+            phrasing=self.phrasing,
+            budget=self.budget,
+            count_tokens=self.count_tokens,
+        )
 
 
 def make_group(

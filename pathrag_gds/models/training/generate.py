@@ -12,6 +12,7 @@ from pathrag_gds.models.training.lexicon import Lexicon
 from pathrag_gds.models.training.questions import Asker
 from pathrag_gds.models.training.walks import walk_questions
 from pathrag_gds.models.training.worlds import ask_event, make_event_world, make_relation_world
+from pathrag_gds.retrieve.serialize import Phrasing
 
 __all__ = ["asker_of", "event_groups", "graph_groups", "groups_of", "relation_groups"]
 
@@ -20,11 +21,13 @@ _BUDGETS = (64, 64, 64, 64, 96, 96, 128, 200)
 _UNANSWERABLE = 0.1
 
 
-def _telling(random: Random, count_tokens: Callable[[str], int], chains: float) -> Telling:
+def _telling(
+    random: Random, count_tokens: Callable[[str], int], chains: float, phrasing: Phrasing | None
+) -> Telling:
     if random.random() < chains:
-        return Telling(chains=True)
+        return Telling(chains=True, phrasing=phrasing)
     budget = _BUDGETS[random.randrange(len(_BUDGETS))]
-    return Telling(chains=False, budget=budget, count_tokens=count_tokens)
+    return Telling(chains=False, budget=budget, count_tokens=count_tokens, phrasing=phrasing)
 
 
 def groups_of(
@@ -35,18 +38,20 @@ def groups_of(
     *,
     chains: float = 0.35,
     size: int = 8,
+    phrasing: Phrasing | None = None,
 ) -> Iterator[Group]:
     """Make a group of each question, where that is possible; one in ten without its gold.
 
     Args:
         chains: Share of groups that are told as chains.
         size: Texts of a group at most.
+        phrasing: Words by relationship type that a search of the graph tells paths with.
     """
     for question in asked:
         group = make_group(
             question,
             graph,
-            _telling(random, count_tokens, chains),
+            _telling(random, count_tokens, chains, phrasing),
             random,
             size=size,
             keep_gold=random.random() >= _UNANSWERABLE,
