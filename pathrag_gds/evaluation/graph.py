@@ -19,6 +19,8 @@ from pathrag_gds.types import Edge, Hop, Path
 
 __all__ = ["Graph", "Reach", "reach_of", "read_graph"]
 
+_MOST_PATHS = 1000
+
 
 @dataclass(slots=True)
 class Graph:
@@ -95,6 +97,39 @@ class Graph:
             found.update(dict.fromkeys(border, distance))
         return found
 
+    def shortest_paths(
+        self, starts: Iterable[str], ends: Iterable[str], limit: int
+    ) -> tuple[Path, ...]:
+        """Give the shortest ways from any start to any end, whatever the directions.
+
+        Args:
+            limit: Hops at most.
+
+        Returns:
+            All of the least length, the first 1,000 of them; none within the limit, no path.
+        """
+        wanted = {id_ for id_ in ends if id_ in self.names}
+        left = dict.fromkeys(sorted(wanted), 0)
+        origins = sorted({id_ for id_ in starts if id_ in self.names})
+        border = list(left)
+        for distance in range(1, limit + 1):
+            if not left.keys().isdisjoint(origins):
+                break
+            reached = {hop.tail for node in border for hop in self.neighbours(node)}
+            border = sorted(reached - left.keys())
+            left.update(dict.fromkeys(border, distance))
+        near = [id_ for id_ in origins if id_ in left]
+        least = min((left[id_] for id_ in near), default=0)
+        paths = [Path((id_,)) for id_ in near if left[id_] == least]
+        for remaining in range(least - 1, -1, -1):
+            paths = [
+                path.extend(hop)
+                for path in paths
+                for hop in self.neighbours(path.tail)
+                if left.get(hop.tail) == remaining
+            ][:_MOST_PATHS]
+        return tuple(paths)
+
     def gold_paths(self, question: Question) -> tuple[Path, ...]:
         """Give the gold paths of a question, those that end at a gold answer where any do.
 
@@ -120,7 +155,7 @@ class Reach:
 
     Attributes:
         reachable: A gold path is short enough and visits nothing that it may not visit again;
-            without gold paths, a gold answer is in the graph.
+            without gold paths, a gold answer is in the graph, or on one of the candidates.
         uncut: One such path passes no node where a cap could drop it, whatever the order.
     """
 
@@ -131,7 +166,8 @@ class Reach:
 def reach_of(question: Question, gold: Sequence[Path], graph: Graph, config: SearchConfig) -> Reach:
     """Say what a search could find at all, however well it ranks."""
     if not gold:
-        present = any(id_ in graph.names for id_ in question.entities)
+        nodes = {node for path in question.candidates for node in path.nodes} or graph.names
+        present = any(id_ in nodes for id_ in question.entities)
         return Reach(present, present)
     may = allowed(config.revisit)
     permitted = [path for path in gold if path.depth <= config.max_depth and _may(path, may)]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pathrag_gds.evaluation.graph import Reach
+from pathrag_gds.config import SearchConfig
+from pathrag_gds.evaluation.graph import Graph, reach_of
 from pathrag_gds.evaluation.metrics import (
     cause_of_loss,
     exact_set,
@@ -17,8 +18,9 @@ from pathrag_gds.evaluation.metrics import (
     set_f1,
     survival,
 )
+from pathrag_gds.evaluation.questions import Question
 from pathrag_gds.evaluation.systems import Asked, Ranking
-from pathrag_gds.types import Explanation, Path
+from pathrag_gds.types import DepthTrace, Explanation, Path
 
 __all__ = ["METRICS", "judge"]
 
@@ -31,6 +33,7 @@ METRICS = (
     "mrr",
     "f1",
     "exact_set",
+    "answered",
     *(f"path_recall@{k}" for k in DEPTHS_OF_RECALL),
     *(f"node_recall@{k}" for k in DEPTHS_OF_RECALL),
     "anchor_recall",
@@ -40,14 +43,16 @@ METRICS = (
 """Columns of a row that are averaged."""
 
 
-def judge(asked: Asked, gold: Sequence[Path], ranking: Ranking, reach: Reach) -> dict[str, Any]:
+def judge(asked: Asked, ranking: Ranking, graph: Graph, config: SearchConfig) -> dict[str, Any]:
     """Tell how one question went; figures that it cannot have are left out.
 
     Args:
-        gold: Gold paths, none where none is known.
-        reach: What could be found at all.
+        graph: What was searched, for gold paths and for what could be found at all.
+        config: How it was searched.
     """
     question = asked.question
+    gold = graph.gold_paths(question)
+    reach = reach_of(question, gold, graph, config)
     answers = list(ranking.answers)
     predicted = frozenset(answers[:1]) if ranking.predicted is None else ranking.predicted
     hit = hit_at(answers, question.answers, 1)
@@ -60,6 +65,7 @@ def judge(asked: Asked, gold: Sequence[Path], ranking: Ranking, reach: Reach) ->
         "mrr": round(reciprocal_rank(answers, question.answers), 6),
         "f1": round(set_f1(predicted, question.answers), 6),
         "exact_set": exact_set(predicted, question.answers),
+        "answered": float(bool(answers)),
         "reachable": reach.reachable,
         "uncut": reach.uncut,
         "answers": [list(answer) for answer in answers[:_SHOWN_ANSWERS]],
@@ -70,12 +76,15 @@ def judge(asked: Asked, gold: Sequence[Path], ranking: Ranking, reach: Reach) ->
     }
     if ranking.candidates_right:
         row["right_path@1"] = float(ranking.candidates_right[0])
+    if ranking.passages and question.passages:
+        row["passage_recall@5"] = _rounded(recall_at(ranking.passages, question.passages, 5))
     if ranking.explanation is not None:
-        row |= _of_search(asked, gold, ranking.explanation, reach)
+        row |= _of_search(asked, gold, ranking.explanation)
         if not hit:
+            trace = ranking.explanation.depths
             row["lost"] = cause_of_loss(
-                gold,
-                ranking.explanation.depths,
+                gold or _ways(question, trace, graph, config),
+                trace,
                 answers=question.entities,
                 reachable=reach.reachable,
                 topics_known=bool(question.topics),
@@ -83,9 +92,15 @@ def judge(asked: Asked, gold: Sequence[Path], ranking: Ranking, reach: Reach) ->
     return {key: value for key, value in row.items() if value is not None}
 
 
-def _of_search(
-    asked: Asked, gold: Sequence[Path], explanation: Explanation, reach: Reach
-) -> dict[str, Any]:
+def _ways(
+    question: Question, trace: Sequence[DepthTrace], graph: Graph, config: SearchConfig
+) -> tuple[Path, ...]:
+    """Give the shortest ways from the starts to the answers, where no gold path is known."""
+    starts = [traced.path.start for level in trace[:1] for traced in level.paths]
+    return graph.shortest_paths(starts, question.entities, config.max_depth)
+
+
+def _of_search(asked: Asked, gold: Sequence[Path], explanation: Explanation) -> dict[str, Any]:
     question, result = asked.question, explanation.result
     paths = [ranked.path for ranked in result.paths]
     row: dict[str, Any] = {"outcome": result.outcome}

@@ -209,13 +209,13 @@ def calibration(pairs: Sequence[tuple[float, float]], *, bins: int = 10) -> Cali
             number / bins,
             (number + 1) / bins,
             len(members),
-            math.fsum(c for c, _ in members) / len(members),
-            math.fsum(r for _, r in members) / len(members),
+            round(math.fsum(c for c, _ in members) / len(members), 6),
+            round(math.fsum(r for _, r in members) / len(members), 6),
         )
         for number, members in sorted(found.items())
     ]
     error = math.fsum(b.count * abs(b.confidence - b.accuracy) for b in made) / len(pairs)
-    return Calibration(error, tuple(made))
+    return Calibration(round(error, 6), tuple(made))
 
 
 def mean(values: Sequence[float | None]) -> float | None:

@@ -30,12 +30,20 @@ from pathrag_gds.evaluation.questions import (
     start_ids,
 )
 from pathrag_gds.evaluation.results import ResultsFile, read_rows
-from pathrag_gds.evaluation.systems import Asked, Opponent, Setting
+from pathrag_gds.evaluation.systems import Asked, Opponent, Ranking, Setting
 from pathrag_gds.retrieve.serialize import TEXT_TEMPLATE_VERSION
 from pathrag_gds.types import Path as GraphPath
 from pathrag_gds.version import __version__
 
-__all__ = ["COMPARED", "METHOD", "Selection", "compare", "run_system", "run_without_gold"]
+__all__ = [
+    "COMPARED",
+    "METHOD",
+    "Selection",
+    "compare",
+    "run_system",
+    "run_without_gold",
+    "write_summary",
+]
 
 METHOD = "path"
 COMPARED = ("hit@1", "hit@5", "mrr")
@@ -94,10 +102,10 @@ def run_system(
     command: str = "",
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Ask a system the questions, and give the summary, which is written to the folder, too.
+    """Ask a system the questions, and give the summary.
 
     Rows go to ``DATASET.CONDITION.METHOD.jsonl`` one by one, so that the same call goes on after
-    an interrupt; the summary to the same name with ``.json``.
+    an interrupt.
 
     Args:
         method: Name of the system in files and tables.
@@ -118,12 +126,10 @@ def run_system(
             report(done, total, stem)
             if question.id in results.rows:
                 continue
-            gold = graph.gold_paths(question)
             asked = _asked(setting, question)
-            reach = reach_of(question, gold, graph, setting.config)
-            results.add(judge(asked, gold, opponent.rank(asked), reach))
+            results.add(judge(asked, opponent.rank(asked), graph, setting.config))
         rows = [results.rows[question.id] for question in selection.questions]
-    summary = {
+    return {
         **_identity(setting, selection, method),
         **_figures(rows),
         "groups": _groups(rows),
@@ -133,8 +139,6 @@ def run_system(
         "command": command,
         "results": path.name,
     }
-    _write(folder / f"{stem}.json", summary)
-    return summary
 
 
 def _asked(setting: Setting, question: Question) -> Asked:
@@ -184,6 +188,7 @@ def _code_digest() -> str:
     """Hash the code that answers depend on: two states of a checkout are two programs."""
     package = Path(__file__).parents[1]
     rooms = [package / "retrieve", package / "models", package / "evaluation"]
+    rooms.append(package / "evaluation" / "opponents")
     files = [path for room in rooms for path in sorted(room.glob("*.py"))]
     digest = hashlib.sha256()
     for path in [*files, package / "pathrag.py", package / "text.py"]:
@@ -273,11 +278,14 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, _DECIMALS)
 
 
-def _write(path: Path, summary: Mapping[str, Any]) -> None:
+def write_summary(folder: Path, summary: Mapping[str, Any]) -> Path:
+    """Write a summary beside its rows, and give the path."""
+    path = folder / Path(summary["results"]).with_suffix(".json")
     text = json.dumps(summary, ensure_ascii=False, indent=2) + "\n"
     beside = path.with_name(path.name + ".new")
     beside.write_text(text, encoding="utf-8")
     beside.replace(path)
+    return path
 
 
 # Without the gold
@@ -300,11 +308,11 @@ def run_without_gold(
     tell what happens to the same questions with the gold there.
 
     Returns:
-        ``n``; ``not_in_graph``: the share that was answered so; ``lost``: the share of the same
-        questions that was answered so although the gold was there, and ``lost_right``: of those
-        whose answer is right; ``thresholds``: the three for other values of ``min_score``, from the
-        one of the run on, since nothing is known below it. Questions without gold paths are left
-        out; without any, ``n`` is 0.
+        ``n``; ``not_in_graph``: the share with that outcome; ``lost``: the share of the same
+        questions with that outcome although the gold was there. ``thresholds``: for values of
+        ``min_score`` from the run's own on (nothing is known below it) the share ``unanswered``
+        with the gold hidden, ``lost`` with the gold there, and ``lost_right``: of those whose first
+        answer is right. Questions without gold paths are left out; without any, ``n`` is 0.
     """
     report = progress or (lambda done, total, what: None)
     graph = setting.dataset.graph
@@ -313,7 +321,7 @@ def run_without_gold(
     usable = [q for q in selection.questions if graph.gold_paths(q)]
     plain = make(setting)
     head = _head(setting, selection, plain, f"{method}, gold hidden")
-    pairs: list[tuple[float, float, bool]] = []
+    pairs: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = []
     with ResultsFile(folder / f"{stem}.hidden.jsonl", head, resume=resume) as results:
         for done, question in enumerate(usable):
             report(done, len(usable), f"{stem}, gold hidden")
@@ -321,30 +329,45 @@ def run_without_gold(
                 keys = _gold_keys(setting, graph.gold_paths(question))
                 hidden = replace(setting, config=_hiding(setting.config, keys))
                 ranking = make(hidden).rank(_asked(setting, question))
-                results.add({"id": question.id, "best": _best(ranking.confidence)})
-            there, gone = known[question.id], results.rows[question.id]
-            pairs.append((gone["best"], _best(there.get("confidence")), bool(there["hit@1"])))
+                results.add(_hidden_row(question, ranking))
+            pairs.append((results.rows[question.id], known[question.id]))
     least = setting.config.min_score
-    at = [least, *(t for t in _THRESHOLDS if t > least)]
-    thresholds = [_at_threshold(pairs, threshold) for threshold in at]
-    return {"n": len(pairs), **thresholds[0], "thresholds": thresholds}
+    return {
+        "n": len(pairs),
+        "not_in_graph": _share(gone.get("outcome") == "not_in_graph" for gone, _ in pairs),
+        "lost": _share(there.get("outcome") == "not_in_graph" for _, there in pairs),
+        "thresholds": [
+            _at_threshold(pairs, threshold)
+            for threshold in (least, *(t for t in _THRESHOLDS if t > least))
+        ],
+    }
 
 
-def _best(confidence: float | None) -> float:
-    # Below every threshold, 0 included.
-    return -1.0 if confidence is None else confidence
+def _hidden_row(question: Question, ranking: Ranking) -> dict[str, Any]:
+    row: dict[str, Any] = {"id": question.id}
+    if ranking.confidence is not None:
+        row["confidence"] = ranking.confidence
+    if ranking.explanation is not None:
+        row["outcome"] = ranking.explanation.result.outcome
+    return row
 
 
 def _at_threshold(
-    pairs: Sequence[tuple[float, float, bool]], threshold: float
+    pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], threshold: float
 ) -> dict[str, float | None]:
-    right = [there for _, there, hit in pairs if hit]
+    def silent(row: Mapping[str, Any]) -> bool:
+        return "confidence" not in row or row["confidence"] < threshold
+
     return {
         "min_score": threshold,
-        "not_in_graph": _rounded(mean([float(gone < threshold) for gone, _, _ in pairs])),
-        "lost": _rounded(mean([float(there < threshold) for _, there, _ in pairs])),
-        "lost_right": _rounded(mean([float(there < threshold) for there in right])),
+        "unanswered": _share(silent(gone) for gone, _ in pairs),
+        "lost": _share(silent(there) for _, there in pairs),
+        "lost_right": _share(silent(there) for _, there in pairs if there["hit@1"]),
     }
+
+
+def _share(values: Iterable[bool]) -> float | None:
+    return _rounded(mean([float(value) for value in values]))
 
 
 def _gold_keys(setting: Setting, gold: Sequence[GraphPath]) -> list[str]:

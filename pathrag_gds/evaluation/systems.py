@@ -18,8 +18,14 @@ from pathrag_gds.evaluation.datasets.dataset import Dataset
 from pathrag_gds.evaluation.questions import AnswerKey, Condition, Question
 from pathrag_gds.graph.database import Database
 from pathrag_gds.models.encoder import Encoder
-from pathrag_gds.models.reranker import CosineReranker, PathScore, Reranker, confidence_of
-from pathrag_gds.retrieve.serialize import path_text
+from pathrag_gds.models.reranker import (
+    CosineReranker,
+    PathScore,
+    Reranker,
+    confidence_of,
+    reader_of,
+)
+from pathrag_gds.retrieve.score import Child, Scorer
 from pathrag_gds.text import words
 from pathrag_gds.types import Entity, Explanation, RankedPath
 
@@ -61,6 +67,8 @@ class Ranking:
         explanation: How our search came to it; None for other systems.
         candidates_right: By candidate, best first, whether a gold answer is on it; for questions
             that bring their candidates with them.
+        passages: Ids of chunks, best first, where a system ranks them itself; of our search they
+            follow from the explanation.
         texts_scored: Texts that a model read.
         round_trips: Statements that were run.
         millis: Wall time by stage, ``wall`` for all of it.
@@ -71,6 +79,7 @@ class Ranking:
     confidence: float | None = None
     explanation: Explanation | None = None
     candidates_right: tuple[bool, ...] = ()
+    passages: tuple[str, ...] = ()
     texts_scored: int = 0
     round_trips: int = 0
     millis: Mapping[str, float] = field(default_factory=dict)
@@ -207,26 +216,29 @@ class _Candidates:
         began = time.perf_counter()
         candidates = asked.question.candidates
         entities = {id_: Entity(id_, id_) for path in candidates for id_ in path.nodes}
-        texts = [
-            path_text(
-                path,
-                entities,
-                budget=self.config.text_budget,
-                count_tokens=self.encoder.count_tokens,
-            )
-            for path in candidates
-        ]
-        scores = self.reranker.score(asked.text, texts)
-        order = sorted(range(len(texts)), key=lambda row: (-scores[row].answer, row))
+        reader = reader_of(self.reranker, self.encoder)
+        budgets = (self.config.text_budget, reader.max_tokens)
+        scorer = Scorer(
+            question=asked.text,
+            config=self.config.with_(rerank_limit=0),
+            reranker=self.reranker,
+            phrasing={},
+            budget=min((budget for budget in budgets if budget), default=0),
+            count_tokens=reader.count_tokens,
+            stop=lambda: False,
+        )
+        readings, _, _ = scorer.read([Child(path) for path in candidates], entities)
+        place = {path: row for row, path in enumerate(candidates)}
+        readings.sort(key=lambda reading: (-reading.answer, place[reading.child.path]))
+        paths = [reading.child.path for reading in readings]
         gold = asked.question.entities
-        answers = dict.fromkeys((candidates[row].tail, "") for row in order)
         wall = (time.perf_counter() - began) * 1000
-        best = confidence_of(self.reranker, scores[order[0]].answer) if order else None
+        best = confidence_of(self.reranker, readings[0].answer) if readings else None
         return Ranking(
-            answers=tuple(answers),
+            answers=tuple(dict.fromkeys((path.tail, "") for path in paths)),
             confidence=best,
-            candidates_right=tuple(not gold.isdisjoint(candidates[row].nodes) for row in order),
-            texts_scored=len(set(texts)),
+            candidates_right=tuple(not gold.isdisjoint(path.nodes) for path in paths),
+            texts_scored=len(scorer.scores),
             millis={"wall": round(wall, 3)},
         )
 
@@ -269,10 +281,42 @@ class WordOverlapReranker:
 
 Factory = Callable[[Setting], Opponent]
 
+
+# The other opponents are built on what stands above, so they are imported when one is wanted.
+
+
+def _template(setting: Setting) -> Opponent:
+    from pathrag_gds.evaluation.opponents.template import template
+
+    return template(setting)
+
+
+def _pagerank(setting: Setting) -> Opponent:
+    from pathrag_gds.evaluation.opponents.pagerank import pagerank
+
+    return pagerank(setting)
+
+
+def _proprag(setting: Setting) -> Opponent:
+    from pathrag_gds.evaluation.opponents.proprag import proprag
+
+    return proprag(setting)
+
+
+def _graphrag_hybrid(setting: Setting) -> Opponent:
+    from pathrag_gds.evaluation.opponents.hybrid import graphrag_hybrid
+
+    return graphrag_hybrid(setting)
+
+
 OPPONENTS: dict[str, Factory] = {
     "random": lambda setting: setting.system(RandomReranker(setting.seed), "random"),
     "word-overlap": lambda setting: setting.system(WordOverlapReranker(), "word-overlap"),
     "cosine": lambda setting: setting.system(CosineReranker(setting.encoder), "cosine"),
+    "template": _template,
+    "pagerank": _pagerank,
+    "proprag": _proprag,
+    "graphrag-hybrid": _graphrag_hybrid,
 }
 """By name, what sets an opponent up for a data set and a condition."""
 

@@ -174,7 +174,13 @@ def _run_dataset(
 ) -> Iterator[dict[str, Any]]:
     from pathrag_gds.evaluation.datasets import open_dataset
     from pathrag_gds.evaluation.questions import parse_buckets
-    from pathrag_gds.evaluation.run import METHOD, Selection, run_system, run_without_gold
+    from pathrag_gds.evaluation.run import (
+        METHOD,
+        Selection,
+        run_system,
+        run_without_gold,
+        write_summary,
+    )
     from pathrag_gds.evaluation.systems import Opponent, find_opponent
     from pathrag_gds.serve.terminal import progress
 
@@ -219,6 +225,7 @@ def _run_dataset(
                         resume=not options["no_resume"],
                         progress=move,
                     )
+                write_summary(options["output"], summary)
                 yield summary
 
 

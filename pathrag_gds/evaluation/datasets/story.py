@@ -121,18 +121,23 @@ def oriented(edges: Sequence[Edge], ends: Sequence[str]) -> GraphPath:
     Raises:
         ValueError: They do not meet, or the last one does not touch an id.
     """
-    last = edges[-1]
-    end = next((id_ for id_ in (last.target, last.source) if id_ in ends), None)
-    if end is None:
-        raise ValueError(f"{last.key!r} does not end at the answer")
+    for end in (edges[-1].target, edges[-1].source):
+        hops = _walked(edges, end) if end in ends else ()
+        if hops:
+            path = GraphPath((hops[0].head,))
+            for hop in hops:
+                path = path.extend(hop)
+            return path
+    told = ", ".join(repr(edge.key) for edge in edges)
+    raise ValueError(f"{told}: no path that ends at the answer")
+
+
+def _walked(edges: Sequence[Edge], end: str) -> tuple[Hop, ...]:
+    """Turn each relationship so that the walk ends there; nothing where they do not meet."""
     hops: list[Hop] = []
     for edge in reversed(edges):
         if end not in (edge.source, edge.target):
-            raise ValueError(f"{edge.key!r} does not meet the next relationship")
-        hop = Hop(edge, edge.target == end)
-        hops.append(hop)
-        end = hop.head
-    path = GraphPath((end,))
-    for hop in reversed(hops):
-        path = path.extend(hop)
-    return path
+            return ()
+        hops.append(Hop(edge, edge.target == end))
+        end = hops[-1].head
+    return tuple(reversed(hops))
