@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from random import Random
 
 from pathrag_gds.types import Edge, Entity, Hop, Path
@@ -97,10 +98,12 @@ class TrainingGraph:
         """
         paths = [Path((start,))]
         for step in chain:
-            paths = [
+            longer = (
                 path.extend(hop)
                 for path in paths
                 for hop in self.steps[path.tail].get(step, ())
-                if hop.tail != start and not any(h.edge == hop.edge for h in path.hops)
-            ][:limit]
+                # An edge is one object here; comparing its fields takes most of the time.
+                if hop.tail != start and all(h.edge is not hop.edge for h in path.hops)
+            )
+            paths = list(islice(longer, limit))
         return paths
