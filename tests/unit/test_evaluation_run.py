@@ -294,6 +294,7 @@ def test_an_opponent_without_paths_is_measured_by_its_answers(tmp_path: Path) ->
         "mrr": 0.25,
         "f1": pytest.approx(0.3333),
         "exact_set": 0.0,
+        "answered": 1.0,
     }
     assert summary["calibration"] == {"error": None, "bins": []}
 
