@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from pathrag_gds.models.training.graph import TrainingGraph
+from pathrag_gds.models.training.graph import TrainingGraph, draw_hop
 from pathrag_gds.models.training.groups import Group
 from pathrag_gds.retrieve.serialize import Phrasing, chain_text, path_text
 from pathrag_gds.types import Hop, Path
@@ -193,8 +193,8 @@ def _wrong(asked: Asked, graph: TrainingGraph, random: Random, size: int) -> Seq
 
 
 def _extended(path: Path, graph: TrainingGraph, random: Random) -> list[Path]:
-    hops = [hop for hop in graph.hops(path.tail) if hop.tail not in path.nodes]
-    return [path.extend(hops[random.randrange(len(hops))])] if hops else []
+    hop = graph.random_hop(path.tail, path.nodes, random)
+    return [path.extend(hop)] if hop else []
 
 
 def _diverging(gold: Path, graph: TrainingGraph, random: Random) -> list[Path]:
@@ -208,9 +208,9 @@ def _diverging(gold: Path, graph: TrainingGraph, random: Random) -> list[Path]:
     right = (gold.hops[at].edge.type, gold.hops[at].forward)
     hops: list[Hop] = []
     for step, members in graph.steps[path.tail].items():
-        free = [hop for hop in members if hop.tail not in path.nodes]
-        if step != right and free:
-            hops.append(free[random.randrange(len(free))])
+        hop = draw_hop(members, path.nodes, random) if step != right else None
+        if hop:
+            hops.append(hop)
     if not hops:
         return []
     path = path.extend(hops[random.randrange(len(hops))])
@@ -229,8 +229,8 @@ def _other_way(gold: Path, graph: TrainingGraph, random: Random) -> list[Path]:
     at = random.randrange(gold.depth)
     path = _prefix(gold, at)
     step = (gold.hops[at].edge.type, not gold.hops[at].forward)
-    free = [h for h in graph.steps[path.tail].get(step, ()) if h.tail not in path.nodes]
-    return [path.extend(free[random.randrange(len(free))])] if free else []
+    hop = draw_hop(graph.steps[path.tail].get(step, ()), path.nodes, random)
+    return [path.extend(hop)] if hop else []
 
 
 def _same_chain_elsewhere(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from random import Random
 
 from pathrag_gds.types import Edge, Entity, Hop, Path
 
-__all__ = ["Chain", "Step", "TrainingGraph"]
+__all__ = ["Chain", "Step", "TrainingGraph", "draw_hop"]
+
+_DRAWS = 4
 
 Step = tuple[str, bool]
 """A relationship type and whether it is followed in its stored direction."""
@@ -78,17 +80,25 @@ class TrainingGraph:
         """
         path = Path((start,))
         for _ in range(length):
-            by_step = self.steps[path.tail]
-            choices = [
-                (step, free)
-                for step, hops in by_step.items()
-                if (free := [hop for hop in hops if hop.tail not in path.nodes])
-            ]
-            if not choices:
+            members = list(self.steps[path.tail].values())
+            random.shuffle(members)
+            drawn = (hop for hops in members if (hop := draw_hop(hops, path.nodes, random)))
+            hop = next(drawn, None)
+            if hop is None:
                 return None
-            _, free = choices[random.randrange(len(choices))]
-            path = path.extend(free[random.randrange(len(free))])
+            path = path.extend(hop)
         return path
+
+    def random_hop(self, node: str, avoid: Collection[str], random: Random) -> Hop | None:
+        """Draw a hop from a node that leads to none of some nodes; None where all do."""
+        members = list(self.steps[node].values())
+        for _ in range(_DRAWS if members else 0):
+            (hops,) = random.choices(members, [len(hops) for hops in members])
+            hop = hops[random.randrange(len(hops))]
+            if hop.tail not in avoid:
+                return hop
+        free = [hop for hop in self.hops(node) if hop.tail not in avoid]
+        return free[random.randrange(len(free))] if free else None
 
     def follow(self, start: str, chain: Sequence[Step], limit: int = 2000) -> list[Path]:
         """List the paths of a chain from a node that never come back to it.
@@ -107,3 +117,14 @@ class TrainingGraph:
             )
             paths = list(islice(longer, limit))
         return paths
+
+
+def draw_hop(hops: Sequence[Hop], avoid: Collection[str], random: Random) -> Hop | None:
+    """Draw one of some hops that leads to none of some nodes; None where all do."""
+    # A few draws mostly find one, and a hub's hops need not be gone through.
+    for _ in range(_DRAWS if hops else 0):
+        hop = hops[random.randrange(len(hops))]
+        if hop.tail not in avoid:
+            return hop
+    free = [hop for hop in hops if hop.tail not in avoid]
+    return free[random.randrange(len(free))] if free else None
