@@ -25,6 +25,7 @@ from pathrag_gds.serve.options import (
     search_options,
 )
 from pathrag_gds.serve.server_commands import server
+from pathrag_gds.serve.train_commands import train
 from pathrag_gds.version import __version__
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def cli() -> None:
     """
 
 
-for command in (load, embed, migrate, server, evaluate):
+for command in (load, embed, migrate, server, evaluate, train):
     cli.add_command(command)
 
 

@@ -6,6 +6,7 @@ Groups lie in JSON Lines files, one object a line, compressed when the name ends
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import json
 import math
@@ -20,7 +21,7 @@ from typing import IO, Any
 from pathrag_gds.errors import LoadError
 from pathrag_gds.models.encoder import well_formed
 
-__all__ = ["MAX_TEXTS", "MIN_TEXTS", "Group", "read_groups", "write_groups"]
+__all__ = ["MAX_TEXTS", "MIN_TEXTS", "Group", "is_held_out", "read_groups", "write_groups"]
 
 MIN_TEXTS = 2
 MAX_TEXTS = 32
@@ -112,6 +113,15 @@ def write_groups(path: Path | str, groups: Iterable[Group]) -> int:
     return count
 
 
+def is_held_out(group: Group, *, one_in: int = 50) -> bool:
+    """Choose one in so many questions by the question's hash: always the same ones.
+
+    All groups of a question go to the same side.
+    """
+    digest = hashlib.sha256(well_formed(group.question).encode()).digest()
+    return int.from_bytes(digest[:8], "big") % one_in == 0
+
+
 def _line(group: Group) -> str:
     record = {name: getattr(group, name) for name in _KEYS}
     return well_formed(json.dumps(record, ensure_ascii=False, separators=(",", ":"))) + "\n"
@@ -167,9 +177,8 @@ def _open_to_read(path: Path) -> IO[str]:
 @contextmanager
 def _open_to_write(path: Path, *, compressed: bool) -> Iterator[IO[str]]:
     with ExitStack() as stack:
-        raw: IO[bytes] = stack.enter_context(path.open("wb"))
+        raw: Any = stack.enter_context(path.open("wb"))
         if compressed:
             # Neither name nor time go in, so that the same groups give the same bytes.
-            packed = gzip.GzipFile("", "wb", fileobj=raw, compresslevel=6, mtime=0)
-            raw = stack.enter_context(packed)
+            raw = stack.enter_context(gzip.GzipFile("", "wb", 6, raw, mtime=0))
         yield stack.enter_context(io.TextIOWrapper(raw, encoding="utf-8", newline="\n"))
