@@ -368,7 +368,7 @@ class _State:
         """List the distinct extensions to score."""
         may = allowed(self.config.revisit)
         seen: set[tuple[PathKey, str]] = set()
-        turns: list[tuple[int, int, Path]] = []
+        children: list[Child] = []
         for parent, candidate in enumerate(beam):
             chosen, forbidden, excess = extensions(
                 candidate.path,
@@ -385,9 +385,9 @@ class _State:
                     continue
                 seen.add((path.key, path.tail))
                 self.entities.setdefault(neighbour.entity.id, neighbour.entity)
-                turns.append((turn, parent, path))
-        self.candidates += len(turns)
-        return [Child(path, parent, turn) for turn, parent, path in turns]
+                children.append(Child(path, parent, turn, candidate.prefix))
+        self.candidates += len(children)
+        return children
 
     def _score(self, children: Sequence[Child], depth: int) -> list[Candidate]:
         began = self.context.clock()
