@@ -12,6 +12,8 @@ from pathrag_gds.errors import ConfigError, DimensionMismatch, IndexMissing
 from pathrag_gds.types import DepthTrace, Explanation, SearchResult
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pathrag_gds.config import Settings
     from pathrag_gds.graph.database import Database
     from pathrag_gds.models.encoder import Encoder
@@ -38,7 +40,9 @@ class PathRAG:
         tenant: Whose graph is searched unless a call says otherwise.
         config: Defaults of every search.
         encoder: Embeds questions; the shipped model by default.
-        reranker: Scores paths; cosine of the encoder's vectors by default.
+        reranker: Scores paths; by default the one that was adapted to the tenant, else the shipped
+            one.
+        home: Folder of the embedded server, where adapted rerankers lie.
     """
 
     def __init__(
@@ -49,15 +53,19 @@ class PathRAG:
         config: SearchConfig | None = None,
         encoder: Encoder | None = None,
         reranker: Reranker | None = None,
+        home: Path | str | None = None,
     ) -> None:
         from pathrag_gds.models.encoder import load_encoder
         from pathrag_gds.models.reranker import load_reranker
+        from pathrag_gds.server.home import Home
 
         self.database = database
         self.tenant = check_tenant(tenant)
         self.config = config or SearchConfig()
         self.encoder = encoder or load_encoder(None)
         self.reranker = reranker or load_reranker(None, self.encoder)
+        # Who names a reranker gets it, whatever was adapted.
+        self._adapted = None if reranker else Home.at(home).rerankers
         self._lock = Lock()
         self._contexts: dict[str, SearchContext] = {}
 
@@ -83,7 +91,8 @@ class PathRAG:
         Args:
             home: Folder of the embedded server.
             model: Encoder by name or path; the shipped one by default.
-            reranker: Reranker by name or path; cosine by default.
+            reranker: Reranker by name or path; by default the one that was adapted to the tenant,
+                else the shipped one.
 
         Raises:
             ServerUnavailable: Nothing answers.
@@ -111,13 +120,14 @@ class PathRAG:
 
         tenant = check_tenant(settings.tenant or DEFAULT_TENANT)
         encoder = load_encoder(settings.model or None)
-        reranker = load_reranker(settings.reranker or None, encoder)
+        reranker = load_reranker(settings.reranker, encoder) if settings.reranker else None
         return cls(
             open_database(settings),
             tenant=tenant,
             config=config,
             encoder=encoder,
             reranker=reranker,
+            home=settings.home or None,
         )
 
     def __enter__(self) -> PathRAG:
@@ -236,7 +246,13 @@ class PathRAG:
     def _read(self, tenant: str) -> SearchContext:
         from pathrag_gds.retrieve.context import read_context
 
-        context = read_context(self.database, tenant, encoder=self.encoder, reranker=self.reranker)
+        context = read_context(
+            self.database,
+            tenant,
+            encoder=self.encoder,
+            reranker=self.reranker,
+            adapted=self._adapted,
+        )
         with self._lock:
             # What something is missing from is read again the next time: it may have come.
             self._contexts.pop(tenant, None)

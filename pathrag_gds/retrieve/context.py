@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
-from pathrag_gds.errors import EncoderMismatch, IndexMissing
+from pathrag_gds.errors import EncoderMismatch, IndexMissing, ModelError
+from pathrag_gds.graph.adapted import adapted_reranker
 from pathrag_gds.graph.database import QueryRunner, Row
 from pathrag_gds.graph.queries import Query, load
 from pathrag_gds.graph.schema import (
@@ -18,7 +21,8 @@ from pathrag_gds.graph.schema import (
     vector_record,
 )
 from pathrag_gds.models.encoder import Encoder
-from pathrag_gds.models.reranker import Reranker, reader_of
+from pathrag_gds.models.path_reranker import PathReranker
+from pathrag_gds.models.reranker import CachedReranker, Reranker, reader_of
 from pathrag_gds.retrieve.search import SearchContext
 from pathrag_gds.retrieve.seeds import SMALL_TENANT
 
@@ -28,13 +32,27 @@ __all__ = ["read_context"]
 _COUNTED = 1_000_000
 
 
+# Adapted rerankers that stay in memory, 25 MB each and their scores.
+_ADAPTED_IN_MEMORY = 8
+
+
 def read_context(
-    db: QueryRunner, tenant: str, *, encoder: Encoder, reranker: Reranker
+    db: QueryRunner,
+    tenant: str,
+    *,
+    encoder: Encoder,
+    reranker: Reranker,
+    adapted: Path | None = None,
 ) -> SearchContext:
     """Read indexes, vectors, size and ontology of a tenant.
 
     ``question_vector`` is empty where the tenant has vectors, and None where it has none: the
     caller puts the question's in.
+
+    Args:
+        reranker: Scores the paths, unless one was adapted to the tenant.
+        adapted: Folder of the adapted rerankers; None where the user named a reranker, which then
+            scores whatever was adapted.
 
     Raises:
         IndexMissing: An index that searches need is absent or not ONLINE.
@@ -52,6 +70,10 @@ def read_context(
         _require_encoder(record, encoder)
         if not small:
             _require(indexes.get(record.index), f"The vector index {record.index}")
+    warnings = list(_warnings(tenant, size, record))
+    if adapted is not None:
+        reranker, missing = _adapted(counting, tenant, adapted, reranker)
+        warnings += missing
     reader = reader_of(reranker, encoder)
     return SearchContext(
         tenant=tenant,
@@ -65,7 +87,7 @@ def read_context(
         text_limit=reader.max_tokens,
         count_tokens=reader.count_tokens,
         setup_round_trips=counting.count,
-        warnings=tuple(_warnings(tenant, size, record)),
+        warnings=tuple(warnings),
     )
 
 
@@ -78,6 +100,32 @@ def _warnings(tenant: str, size: int, record: VectorRecord | None) -> Sequence[s
             "Nothing is embedded, so paths start from names and words alone. Run: pathrag embed"
         )
     return warnings
+
+
+def _adapted(
+    db: QueryRunner, tenant: str, folder: Path, otherwise: Reranker
+) -> tuple[Reranker, Sequence[str]]:
+    """Give the reranker that was adapted to a tenant, else the other; and what is wrong."""
+    record = adapted_reranker(db, tenant)
+    if record is None:
+        return otherwise, ()
+    command = f"Run: pathrag train --adapt --tenant {shlex.quote(tenant)}"
+    path = record.folder(folder)
+    if path is None:
+        return otherwise, (
+            f"The reranker adapted to tenant {tenant!r} ({record.created}) is not on this machine, "
+            f"so {otherwise.name} is used. {command}",
+        )
+    try:
+        return _load_adapted(path), ()
+    except ModelError as error:
+        return otherwise, (f"{error.message} So {otherwise.name} is used. {command}",)
+
+
+@lru_cache(maxsize=_ADAPTED_IN_MEMORY)
+def _load_adapted(folder: Path) -> CachedReranker:
+    # A folder is named by what is in it, so it never changes.
+    return CachedReranker(PathReranker(folder))
 
 
 def _require(state: IndexState | None, what: str) -> None:

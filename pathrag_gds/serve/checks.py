@@ -6,16 +6,19 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Literal
 
+from pathrag_gds.graph.adapted import AdaptedReranker, ontology_fingerprint
 from pathrag_gds.graph.database import Capabilities, QueryRunner, Row
 from pathrag_gds.graph.queries import Branch, load
-from pathrag_gds.graph.schema import STRUCTURAL_TYPES, IndexState, VectorRecord
+from pathrag_gds.graph.schema import STRUCTURAL_TYPES, IndexState, Ontology, VectorRecord
 from pathrag_gds.models.encoder import Encoder
 from pathrag_gds.retrieve.serialize import TEXT_TEMPLATE_VERSION
 
 __all__ = [
     "Check",
+    "check_adapted",
     "check_gds",
     "check_indexes",
     "check_ontology",
@@ -152,6 +155,28 @@ def _tenant(row: Mapping[str, Any]) -> Check:
         command = f"Run: pathrag embed --tenant {shlex.quote(row['tenant'])}"
         return Check(name, "todo", f"{found}; {missing} not embedded", command)
     return Check(name, "ok", f"{found}, all embedded")
+
+
+def check_adapted(record: AdaptedReranker, ontology: Ontology, rerankers: Path) -> Check:
+    """Check the reranker that was adapted to a tenant: is it here, and made for this graph?
+
+    Args:
+        ontology: Of the tenant, as it is now.
+        rerankers: Folder of all adapted rerankers of this machine.
+    """
+    name = f"reranker of tenant {record.tenant}"
+    command = f"Run: pathrag train --adapt --tenant {shlex.quote(record.tenant)}"
+    folder = record.folder(rerankers)
+    if folder is None:
+        found = f"{record.told}; it is not on this machine, so searches use another"
+        return Check(name, "todo", found, command)
+    if record.template != TEXT_TEMPLATE_VERSION:
+        found = f"{record.told}; texts are now written as template {TEXT_TEMPLATE_VERSION}"
+        return Check(name, "todo", found, command)
+    if record.ontology != ontology_fingerprint(ontology):
+        found = f"{record.told}; the graph's types have changed since"
+        return Check(name, "todo", found, command)
+    return Check(name, "ok", f"{record.told}, in {folder}")
 
 
 def check_ontology(db: QueryRunner, tenants: Iterable[str]) -> Check:

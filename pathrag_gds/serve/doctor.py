@@ -9,13 +9,15 @@ from typing import Any
 
 from pathrag_gds.config import Settings
 from pathrag_gds.errors import PathRAGError
+from pathrag_gds.graph.adapted import all_adapted_rerankers
 from pathrag_gds.graph.connect import resolve
 from pathrag_gds.graph.database import Database
 from pathrag_gds.graph.queries import load
-from pathrag_gds.graph.schema import index_states, vector_record
+from pathrag_gds.graph.schema import index_states, read_ontology, vector_record
 from pathrag_gds.models.encoder import Encoder, load_encoder
 from pathrag_gds.serve.checks import (
     Check,
+    check_adapted,
     check_gds,
     check_indexes,
     check_ontology,
@@ -31,7 +33,7 @@ SEARCH_INDEXES = ("chunk_text", "entity_name_key", "entity_text")
 
 
 def examine(settings: Settings, *, flags: Sequence[str] = ()) -> tuple[Check, ...]:
-    """Check Java, jars, server, GDS, migrations, model, indexes, vectors, tenants and ontology.
+    """Check Java, jars, server, GDS, migrations, models, indexes, vectors, tenants and ontology.
 
     What cannot be looked at because something before it failed is left out. Nothing is changed.
 
@@ -55,9 +57,10 @@ def _examined(settings: Settings) -> list[Check]:
             if db.capabilities.gds_version:
                 checks.append(_guarded("projections", _projections, db))
             checks += _group("migrations", _migrations, db)
-            checks.append(model)
+            checks += [model, _guarded("reranker", _reranker, settings, encoder)]
             checks += _group("indexes", _indexes, db, encoder)
             checks += _group("tenants", _tenants, db)
+            checks += _group("rerankers", _adapted, db, settings)
     except PathRAGError as error:
         if not any(check.state == "failed" for check in checks if check.name == "server"):
             checks.append(Check("neo4j", "failed", error.message, error.hint))
@@ -129,6 +132,32 @@ def _model(settings: Settings) -> tuple[Encoder | None, Check]:
     except PathRAGError as error:
         return None, Check("model", "failed", error.message, error.hint)
     return encoder, Check("model", "ok", found)
+
+
+def _reranker(settings: Settings, encoder: Encoder | None) -> Check:
+    """Say which reranker searches use where none was adapted to the tenant."""
+    from pathrag_gds.models.path_reranker import PathReranker
+    from pathrag_gds.models.reranker import load_reranker
+
+    if encoder is None:
+        return Check("reranker", "failed", "there is no encoder for it", "See the model above.")
+    loaded = load_reranker(settings.reranker or None, encoder)
+    told = f"{loaded.name}, {loaded.fingerprint[:12]}"
+    if isinstance(loaded.reranker, PathReranker):
+        record = loaded.reranker.record
+        told += f", version {record.version}" + f" of {record.created}" * bool(record.created)
+    origin = settings.reranker and "named, so that adapted ones are not used"
+    return Check("reranker", "ok", f"{told}; {origin or 'shipped'}")
+
+
+def _adapted(db: Database, settings: Settings) -> list[Check]:
+    from pathrag_gds.server.home import Home
+
+    folder = Home.at(settings.home or None).rerankers
+    return [
+        check_adapted(record, read_ontology(db, record.tenant), folder)
+        for record in all_adapted_rerankers(db)
+    ]
 
 
 def _neo4j(db: Database) -> Check:

@@ -5,6 +5,7 @@ conf/           neo4j.conf, written anew at each start
 data/ import/   the store
 logs/           console.log (what the JVM prints), neo4j.log, debug.log
 plugins/        links to the GDS jars
+rerankers/      rerankers adapted to graphs, each in a folder named by its fingerprint
 run/            server.pid, argument files
 """
 
@@ -103,6 +104,11 @@ class Home:
         return self.logs / "console.log"
 
     @property
+    def rerankers(self) -> Path:
+        """Folder of the rerankers that were adapted to graphs, of this server or of another."""
+        return self.path / "rerankers"
+
+    @property
     def store(self) -> Path:
         """Folder of the user database."""
         return self.path / "data" / "databases" / "neo4j"
@@ -125,7 +131,9 @@ class Home:
             EmbeddedServerError: One cannot be made or written in, or the folder holds something
                 else, which may be another Neo4j.
         """
-        content = list(self.path.iterdir()) if self.path.is_dir() else []
+        content = set(self.path.iterdir()) if self.path.is_dir() else set()
+        # A reranker may have been adapted to a graph elsewhere before this server's first start.
+        content.discard(self.rerankers)
         # Looked for after the listing: a start at the same moment makes the lock file first.
         if content and not (self.record_file.exists() or self.lock_file.exists()):
             raise EmbeddedServerError(

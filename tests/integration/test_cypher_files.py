@@ -56,6 +56,10 @@ OPTIONAL_NAMES = {
     "alias_keys": "not in every graph",
     "seen": "of a lock, which is deleted again",
     "__Neo4jMigrationsLock": "exists while a migration runs",
+    "__Reranker__": "exists while a reranker is adapted to a tenant",
+    **dict.fromkeys(
+        ("ontology", "created", "questions", "before", "after"), "of an adapted reranker's record"
+    ),
     "in": "written by neo4j-migrations",
     "placeholders": "of migrations that have any",
     "repeatable": "of migrations that are",
@@ -75,7 +79,7 @@ MAY_SCAN = {
     "ingest/drop_entity_vectors": "removes from all entities",
 }
 # Labels of which there is a handful of nodes and no index.
-FEW = ("__Load__", "__Neo4jMigration", "__Neo4jMigrationsLock", "__VectorIndex__")
+FEW = ("__Load__", "__Neo4jMigration", "__Neo4jMigrationsLock", "__Reranker__", "__VectorIndex__")
 
 
 def needs(name: str) -> str:

