@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,6 +32,7 @@ from pathrag_gds.evaluation.questions import (
 )
 from pathrag_gds.evaluation.results import ResultsFile, read_rows
 from pathrag_gds.evaluation.systems import Asked, Opponent, Ranking, Setting
+from pathrag_gds.graph.queries import cypher_folder
 from pathrag_gds.retrieve.serialize import TEXT_TEMPLATE_VERSION
 from pathrag_gds.types import Path as GraphPath
 from pathrag_gds.version import __version__
@@ -136,6 +138,7 @@ def run_system(
         "apart": _apart(setting, selection),
         "config": setting.config.to_dict(),
         "versions": head["versions"],
+        "load_average": round(os.getloadavg()[0], 2),
         "command": command,
         "results": path.name,
     }
@@ -164,16 +167,16 @@ def _head(
         **_identity(setting, selection, method),
         "questions": setting.dataset.digest,
         "config": setting.config.to_dict(),
-        "versions": _versions(setting, opponent),
+        "versions": _versions(setting, opponent, method),
     }
     told = json.dumps([ROW_VERSION, head], sort_keys=True, default=str)
     return {"fingerprint": hashlib.sha256(told.encode()).hexdigest()[:16], **head}
 
 
-def _versions(setting: Setting, opponent: Opponent) -> dict[str, Any]:
+def _versions(setting: Setting, opponent: Opponent, method: str) -> dict[str, Any]:
     versions: dict[str, Any] = {
         "pathrag-gds": __version__,
-        "code": _code_digest(),
+        "code": _code_digest(method),
         "python": platform.python_version(),
         "template": TEXT_TEMPLATE_VERSION,
         "encoder": f"{setting.encoder.name} {setting.encoder.fingerprint}",
@@ -184,14 +187,22 @@ def _versions(setting: Setting, opponent: Opponent) -> dict[str, Any]:
     return versions
 
 
-def _code_digest() -> str:
-    """Hash the code that answers depend on: two states of a checkout are two programs."""
+def _code_digest(method: str) -> str:
+    """Hash the code of a system: two states of a checkout are two programs.
+
+    What changes vectors and scores changes the fingerprint of encoder or reranker instead.
+    """
     package = Path(__file__).parents[1]
-    rooms = [package / "retrieve", package / "models", package / "evaluation"]
-    rooms.append(package / "evaluation" / "opponents")
-    files = [path for room in rooms for path in sorted(room.glob("*.py"))]
+    files = [
+        package / "text.py",
+        *sorted((package / "retrieve").glob("*.py")),
+        *sorted((cypher_folder() / "retrieve").glob("*.cypher")),
+    ]
+    if method != METHOD:
+        files += sorted((package / "evaluation" / "opponents").glob("*.py"))
+        files += sorted((cypher_folder() / "evaluation").glob("*.cypher"))
     digest = hashlib.sha256()
-    for path in [*files, package / "pathrag.py", package / "text.py"]:
+    for path in files:
         digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
 

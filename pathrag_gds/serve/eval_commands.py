@@ -286,7 +286,7 @@ def _setting(
 def _show(out: Console, summaries: Sequence[Mapping[str, Any]], folder: Path) -> None:
     from pathrag_gds.serve.terminal import show_table
 
-    columns = ("hit@1", "hit@5", "mrr", "f1", "path_recall@5", "right_path@1")
+    columns = ("hit@1", "hit@5", "mrr", "f1", "path_recall@5", "passage_recall@5", "right_path@1")
     used = [c for c in columns if any(c in s["metrics"] for s in summaries)]
     show_table(
         out,

@@ -357,9 +357,12 @@ def test_a_story_may_have_phrasings_and_several_answers(tmp_path: Path) -> None:
     (tmp_path / "edges.csv").write_text(":START_ID,:END_ID,:TYPE,key\na,b,knows,k1\nc,b,knows,k2\n")
     items = [
         {
-            "question": ["Whom do both know?", "Who is known to both?"],
+            "question": "Whom do both know?",
+            "phrasings": ["Who is known to both?"],
             "kind": "entity",
-            "ids": ["b", "c"],
+            "id": "b",
+            "also": ["c"],
+            "groups": ["people"],
             "gold_path": ["k1", "k2"],
         }
     ]
@@ -367,6 +370,7 @@ def test_a_story_may_have_phrasings_and_several_answers(tmp_path: Path) -> None:
     dataset = load_story(tmp_path, "tale")
     assert [q.id for q in dataset.questions] == ["tale:1.1", "tale:1.2"]
     assert {q.answers for q in dataset.questions} == {frozenset({("b", ""), ("c", "")})}
+    assert [q.groups for q in dataset.questions] == [("main phrasing", "people"), ("people",)]
     assert dataset.questions[0].paths[0].nodes == ("a", "b", "c")
     items[0]["gold_path"] = ["k1", "nothing"]
     (tmp_path / "questions.json").write_text(json.dumps(items))

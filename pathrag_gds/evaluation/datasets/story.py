@@ -47,9 +47,11 @@ def load_story2(place: Place) -> Dataset:
 def load_story(folder: Path, name: str, questions: Path | None = None) -> Dataset:
     """Read a folder of CSV files, ``chunks.jsonl`` and ``questions.json``.
 
-    A question is an object with ``question`` (text, or a list of phrasings of it), ``kind``
-    (``entity`` or ``value``), ``id`` (or ``ids``), ``property`` and ``value`` for a value, and
-    ``gold_path``: keys of relationships in the order of travel, the last one ending at the answer.
+    A question is an object with ``question`` (text), ``phrasings`` of it (more texts, asked as
+    questions of their own), ``kind`` (``entity`` or ``value``), ``id``, ``also`` (more ids that are
+    right), ``property`` and ``value`` for a value, ``groups``, and ``gold_path``: keys of
+    relationships in the order of travel, the last one ending at the answer. The first texts are the
+    group ``main phrasing`` where there are others.
 
     Raises:
         ConfigError: The folder has no such files.
@@ -92,7 +94,7 @@ def _items(path: Path) -> list[Mapping[str, Any]]:
 def _questions(
     item: Mapping[str, Any], id_: str, graph: Graph, by_key: Mapping[str, Edge]
 ) -> list[Question]:
-    ids: Sequence[str] = item["ids"] if "ids" in item else [item["id"]]
+    ids: Sequence[str] = [item["id"], *item.get("also", ())]
     for entity in ids:
         if entity not in graph.names:
             raise ValueError(f"no entity {entity}")
@@ -100,8 +102,8 @@ def _questions(
     answers: frozenset[AnswerKey] = frozenset((entity, property_) for entity in ids)
     edges = [by_key[key] for key in item.get("gold_path", ())]
     paths = (oriented(edges, ids),) if edges else ()
-    asked = item["question"]
-    texts = [asked] if isinstance(asked, str) else list(asked)
+    texts = [item["question"], *item.get("phrasings", ())]
+    main = [("main phrasing",) if len(texts) > 1 else (), *[()] * (len(texts) - 1)]
     return [
         Question(
             id=id_ if len(texts) == 1 else f"{id_}.{number}",
@@ -109,9 +111,9 @@ def _questions(
             answers=answers,
             bucket=bucket_of(texts[0]),
             paths=paths,
-            groups=tuple(item.get("groups", ())),
+            groups=(*of, *item.get("groups", ())),
         )
-        for number, text in enumerate(texts, 1)
+        for number, (text, of) in enumerate(zip(texts, main, strict=True), 1)
     ]
 
 
