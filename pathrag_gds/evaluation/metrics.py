@@ -70,16 +70,31 @@ def exact_set(predicted: Collection[Hashable], gold: Collection[Hashable]) -> fl
 
 
 def path_recall_at(ranked: Sequence[Path], gold: Sequence[Path], k: int) -> float | None:
-    """Give :func:`recall_at` of paths, equal where they are made of the same relationships."""
-    return recall_at([path.key for path in ranked], {path.key for path in gold}, k)
+    """Give :func:`recall_at` of paths that are made of the same relationships.
+
+    A path that ends with a gold path is one, too: where no topic is known, a search may come from
+    further away. From a topic it cannot, for it would pass its start again.
+    """
+    wanted = {path.key: path for path in gold}
+    found = [p for p in wanted.values() if any(_ends_with(path, p) for path in ranked[:k])]
+    return len(found) / min(k, len(wanted)) if wanted else None
+
+
+def _ends_with(path: Path, gold: Path) -> bool:
+    if path.key == gold.key:
+        return True
+    last = tuple(sorted(hop.edge.identity for hop in path.hops[path.depth - gold.depth :]))
+    return 0 < gold.depth < path.depth and last == gold.key and path.tail == gold.tail
 
 
 def node_recall_at(ranked: Sequence[Path], gold: Sequence[Path], k: int) -> float | None:
-    """Give :func:`recall_at` of paths, equal where they visit the same nodes in the same order.
+    """Give :func:`path_recall_at` of paths that visit the same nodes in the same order.
 
     So a relationship that is stored both ways counts either way.
     """
-    return recall_at([path.nodes for path in ranked], {path.nodes for path in gold}, k)
+    wanted = {path.nodes for path in gold}
+    found = [ns for ns in wanted if any(path.nodes[-len(ns) :] == ns for path in ranked[:k])]
+    return len(found) / min(k, len(wanted)) if wanted else None
 
 
 def survival(gold: Sequence[Path], trace: Sequence[DepthTrace]) -> tuple[bool, ...]:

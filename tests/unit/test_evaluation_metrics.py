@@ -83,6 +83,20 @@ def test_paths_are_equal_by_relationships_or_by_nodes() -> None:
     assert node_recall_at([backwards], [GOLD], 1) == 0.0
 
 
+def test_a_path_may_come_from_further_away_but_not_go_on() -> None:
+    longer = path("x>Q>a", "a>R>b", "b>S>c")
+    overshot = path("a>R>b", "b>S>c", "c>T>d")
+    for recall in (path_recall_at, node_recall_at):
+        assert recall([longer], [GOLD], 1) == 1.0
+        assert recall([overshot], [GOLD], 1) == 0.0
+        assert recall([path("b>S>c")], [GOLD], 1) == 0.0
+        assert recall([A], [A], 1) == 1.0
+        assert recall([longer], [], 1) is None
+    two = [GOLD, path("a>R>b", "b>S>e")]
+    assert path_recall_at([GOLD, longer], two, 5) == 0.5
+    assert path_recall_at([GOLD], two, 1) == 1.0
+
+
 def test_survival_of_the_beginnings() -> None:
     one = path("a>R>b")
     assert survival([GOLD], [level(0, [A]), level(1, [one]), level(2, [], [GOLD])]) == (
