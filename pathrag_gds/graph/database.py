@@ -237,6 +237,18 @@ class Database:
         """Run a statement and give its plan with ``dbHits`` and ``rows`` per operator."""
         return self._planned("PROFILE", query, parameters)
 
+    @contextmanager
+    def lent_driver(self, name: str) -> Iterator[neo4j.Driver]:
+        """Lend the driver, open until this is closed, to a package with statements of its own.
+
+        Inside the block the driver's errors become errors of this package.
+
+        Args:
+            name: What the driver is lent for, shown in errors.
+        """
+        with _mapped_errors(name, self.connection):
+            yield self._driver
+
     def verify(self) -> None:
         """Check that the server answers and accepts the credentials.
 

@@ -44,6 +44,8 @@ _SLOTS: Mapping[str, str] = {
     "limit": "$cap",
     "facts": "AND NOT type(r) IN $structural",
     "shown": ".*, embedding: null",
+    "found": "MATCH (node:__Entity__ {tenant: $tenant}) WHERE node.id IN $topics "
+    "WITH node, 1.0 AS score",
 }
 
 
