@@ -4,6 +4,7 @@ Importing this package loads neither torch nor numpy; training needs the extra `
 """
 
 from pathrag_gds.adapt.install import remove, rerankers_folder
-from pathrag_gds.adapt.run import Adapted, AdaptProgress, adapt
+from pathrag_gds.adapt.pairs import Unused
+from pathrag_gds.adapt.run import Adapted, AdaptProgress, Hits, adapt
 
-__all__ = ["AdaptProgress", "Adapted", "adapt", "remove", "rerankers_folder"]
+__all__ = ["AdaptProgress", "Adapted", "Hits", "Unused", "adapt", "remove", "rerankers_folder"]

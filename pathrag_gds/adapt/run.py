@@ -47,8 +47,9 @@ if TYPE_CHECKING:
 
 __all__ = ["AdaptProgress", "Adapted", "Hits", "adapt", "hits_of"]
 
-# A minute of training on two cores sees fewer than so many groups; an epoch more does no harm.
+# A minute of training on two cores, or a batch, sees about so many groups; none need be seen twice.
 _GROUPS_PER_MINUTE = 900
+_GROUPS_PER_STEP = 20
 _LEAST_GROUPS = 400
 _HELD_OUT = 600
 # Every tenth of a user's own questions is measured with, where there are enough to spare.
@@ -197,7 +198,10 @@ def adapt(
         generated=generated,
         pairs=pairs,
         limit={"steps": steps} if steps is not None else {"minutes": minutes},
-        wanted=max(_LEAST_GROUPS, math.ceil(_GROUPS_PER_MINUTE * minutes)),
+        wanted=max(
+            _LEAST_GROUPS,
+            math.ceil(_GROUPS_PER_MINUTE * minutes) if steps is None else _GROUPS_PER_STEP * steps,
+        ),
         seed=seed,
         report=report,
     )

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from pathrag_gds.serve.command import INTERRUPTED, command_line, print_facts
-from pathrag_gds.serve.options import output_options
+from pathrag_gds.serve.options import connection_options, output_options
 
 if TYPE_CHECKING:
     from pathrag_gds.models.training import Group, TokenisedGroups
@@ -28,9 +29,7 @@ _SECONDS_PER_LINE = 60
 
 
 @click.command()
-@click.option(
-    "--data", required=True, multiple=True, type=FILE, help="Groups to learn from. Repeatable."
-)
+@click.option("--data", multiple=True, type=FILE, help="Groups to learn from. Repeatable.")
 @click.option(
     "--held-out",
     multiple=True,
@@ -38,15 +37,32 @@ _SECONDS_PER_LINE = 60
     help="Groups that are never learnt, for figures and calibration. Repeatable. "
     "Without it every fiftieth question of the data.",
 )
-@click.option("--output", required=True, type=FOLDER, help="Folder of the trained model.")
+@click.option("--output", type=FOLDER, help="Folder of the trained model.")
+@click.option(
+    "--adapt",
+    is_flag=True,
+    help="Adapt the reranker to the graph of a tenant: ask it questions, learn from them, and "
+    "use the result in its searches if it is better.",
+)
+@click.option(
+    "--pairs",
+    type=FILE,
+    help="Learn from questions of your own, too, or without --adapt alone: lines of "
+    '{"question": "…", "answers": ["…"]}; an optional "topics" names what it is about.',
+)
+@click.option("--remove", is_flag=True, help="With --adapt: use the shipped reranker again.")
 @click.option(
     "--from",
     "base",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Model to start from: a folder of transformers, or of this package. "
-    "Without it all-MiniLM-L6-v2.",
+    "Without it all-MiniLM-L6-v2; with --adapt the shipped reranker.",
 )
-@click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="Train so long.")
+@click.option(
+    "--minutes",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Train so long; 10 by default with --adapt.",
+)
 @click.option("--steps", type=click.IntRange(min=1), help="Train so many batches.")
 @click.option("--epochs", type=click.IntRange(min=1), help="See each group so often.")
 @click.option("--resume", is_flag=True, help="Go on where an interrupted run stopped.")
@@ -78,8 +94,63 @@ _SECONDS_PER_LINE = 60
 @click.option(
     "--threads", default=0, show_default=True, type=click.IntRange(min=0), help="0: one per core."
 )
+@connection_options
 @output_options
-def train(
+def train(adapt: bool, remove: bool, as_json: bool, **options: Any) -> None:
+    """Train a path reranker, or adapt one to the graph of a tenant.
+
+    With --adapt, or --pairs, nothing else is needed. Ctrl-C changes nothing then, and the same
+    command goes on. With --data and --output give --minutes, --steps or --epochs; Ctrl-C keeps
+    what was learnt, and --resume goes on.
+
+    \b
+    pathrag train --adapt
+    pathrag train --adapt --tenant mine --pairs questions.jsonl
+    pathrag train --data groups.jsonl.gz --output reranker --minutes 60
+    """
+    if not (adapt or remove or options["pairs"]):
+        _refuse(_OF_ADAPTING, "goes with --adapt.")
+        if not options["data"] or not options["output"]:
+            raise click.UsageError("Give --adapt, or --data and --output.")
+        others = (*_OF_ADAPTING, "pairs")
+        _train(as_json=as_json, **{k: v for k, v in options.items() if k not in others})
+        return
+    _refuse(_OF_TRAINING, "does not go with --adapt or --pairs.")
+    from pathrag_gds.serve.adapting import adapt_reranker, remove_reranker
+
+    if remove:
+        if not adapt or options["pairs"]:
+            raise click.UsageError("--remove goes with --adapt, and without --pairs.")
+        remove_reranker(options, as_json=as_json)
+    else:
+        adapt_reranker(options, generated=adapt, as_json=as_json)
+
+
+# Options of one of the two things that the command does.
+_OF_ADAPTING = ("uri", "username", "ask_password", "database", "home", "lane", "tenant")
+_OF_TRAINING = (
+    "data",
+    "held_out",
+    "output",
+    "epochs",
+    "resume",
+    "learning_rate",
+    "listwise",
+    "keep",
+    "precision",
+    "threads",
+)
+
+
+def _refuse(names: tuple[str, ...], why: str) -> None:
+    context = click.get_current_context()
+    for param in context.command.params:
+        given = context.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
+        if given and param.name in names:
+            raise click.UsageError(f"{param.opts[0]} {why}")
+
+
+def _train(
     data: tuple[Path, ...],
     held_out: tuple[Path, ...],
     output: Path,
@@ -88,13 +159,6 @@ def train(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Train a path reranker on groups of right and wrong paths.
-
-    Give --minutes, --steps or --epochs. Ctrl-C keeps what was learnt, and --resume goes on.
-
-    \b
-    pathrag train --data groups.jsonl.gz --output reranker --minutes 60
-    """
     from pathrag_gds.models.training.base import load_base
     from pathrag_gds.models.training.trainer import TrainingRecipe
     from pathrag_gds.models.training.trainer import train as run
