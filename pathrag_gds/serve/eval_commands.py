@@ -106,12 +106,13 @@ def evaluate(
 
     Sets: bob, story2, pathquestion-2h, pathquestion-3h, metaqa-1h, metaqa-2h, metaqa-3h,
     webqsp-paths, wc2014-p2, wc2014-c, musique. Each is loaded into a tenant of its own, eval_SET.
-    A row per question goes to the output folder as it is answered, then a summary.
+    A row per question goes to the output folder as it is answered, then a summary. --top-k is 50
+    unless given, so that there are answers beyond the first five to count.
 
     \b
     pathrag eval bob
-    pathrag eval pathquestion-2h metaqa-1h --limit 300 --opponent cosine --opponent random
-    pathrag eval --compare eval/bob.file.path.jsonl eval/bob.file.cosine.jsonl
+    pathrag eval metaqa-1h metaqa-2h --limit 300 --opponent cosine
+    pathrag eval --compare eval/bob.file.path.jsonl OTHER.jsonl
     """
     from pathrag_gds.serve.terminal import console
 

@@ -164,6 +164,7 @@ def test_every_command_of_the_design_is_there() -> None:
         "demo",
         "doctor",
         "embed",
+        "eval",
         "explain",
         "load",
         "migrate",
@@ -186,6 +187,7 @@ def test_every_command_of_the_design_is_there() -> None:
         "server start",
         "server status",
         "server stop",
+        "train",
     ]
 
 
