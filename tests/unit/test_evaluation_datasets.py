@@ -402,3 +402,13 @@ def test_a_set_that_is_not_there_says_how_to_name_its_folder(name: str, tmp_path
 def test_unknown_sets_are_refused() -> None:
     with pytest.raises(ConfigError, match="no data set 'alice'"), open_dataset("alice"):
         pass
+
+
+def test_the_second_story_can_be_asked_in_all_its_phrasings() -> None:
+    with open_dataset("story2") as dataset:
+        main = [q for q in dataset.questions if "main phrasing" in q.groups]
+        assert (len(dataset.questions), len(main)) == (120, 40)
+        config = SearchConfig()
+        graph = dataset.graph
+        reached = [reach_of(q, graph.gold_paths(q), graph, config) for q in dataset.questions]
+        assert all(reach.reachable for reach in reached)
