@@ -12,6 +12,7 @@
 // returns hops: INTEGER 1 or 2, the fewer where both lead there
 // order: none
 // cost: at most reach rows per found node and number of hops; LIMIT is lazy
+// note: Neo4j 5.26 plans x IN [a] AND x IN [b] in one WHERE as false, so each hop has its own
 // note: the index holds all tenants, so the search must be asked for more than starts
 ${found}
 WITH node AS e, score
@@ -26,9 +27,10 @@ CALL (start) {
     WHERE $tenant IN [m.tenant] AND NOT type(r) IN $structural
     RETURN m, 1 AS hops LIMIT $reach
     UNION ALL
-    MATCH (start)-[q]-(n:__Entity__)-[r]-(m:__Entity__)
-    WHERE $tenant IN [n.tenant] AND $tenant IN [m.tenant]
-      AND NOT type(q) IN $structural AND NOT type(r) IN $structural
+    MATCH (start)-[q]-(n:__Entity__)
+    WHERE $tenant IN [n.tenant] AND NOT type(q) IN $structural
+    MATCH (n)-[r]-(m:__Entity__)
+    WHERE r <> q AND $tenant IN [m.tenant] AND NOT type(r) IN $structural
     RETURN m, 2 AS hops LIMIT $reach
 }
 WITH start, score, m, min(hops) AS hops
