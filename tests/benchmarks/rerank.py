@@ -169,6 +169,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--output", type=Path)
     options = parser.parse_args(arguments)
+    # Read first, so that a wrong name does not cost a run.
+    groups = list(islice(read_groups(options.groups), options.limit)) if options.groups else []
     import torch
 
     if options.threads:
@@ -211,8 +213,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "clock": "processor" if options.cpu_time else "wall",
             "texts_per_second": rows,
         }
-        if options.groups:
-            groups = list(islice(read_groups(options.groups), options.limit))
+        if groups:
             result["int8_against_float32"] = agreement(int8, float32, groups)
             result["alone_against_in_company"] = batch_error(int8, groups)
     text = json.dumps(result, indent=2)
