@@ -218,6 +218,11 @@ class PathReranker:
         return self.record.max_tokens
 
     @property
+    def reads_chains(self) -> bool:
+        """Say that chains of relations may be read alone: training always has some."""
+        return True
+
+    @property
     def calibration(self) -> Calibration | None:
         """Give how ``answer`` becomes a confidence; None where that was never measured."""
         return self.record.calibration
