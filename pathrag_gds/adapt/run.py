@@ -172,7 +172,7 @@ def adapt(
         DatabaseError: The server failed.
     """
     from pathrag_gds.models.training.base import load_base
-    from pathrag_gds.models.training.network import import_torch
+    from pathrag_gds.models.training.torch_import import import_torch
 
     import_torch()  # its absence must not show only after the graph was read
     if not generated and pairs is None:

@@ -100,17 +100,29 @@ class TokenisedGroups:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """Pairs of similar length that go through the model together.
+    """Pairs that go through the model together, one after the other, the longest first.
 
     Attributes:
-        pairs: Their numbers, (rows,).
-        ids: Token ids, (rows, longest), zero beyond a row's length.
-        lengths: Tokens of each row, (rows,), in descending order.
+        pairs: Their numbers, (pairs,).
+        lengths: Tokens of each, (pairs,), in descending order.
+        ids: Token ids of all, (tokens,).
     """
 
     pairs: Ints
-    ids: Ints
     lengths: Ints
+    ids: Ints
+
+    @property
+    def starts(self) -> Ints:
+        """Give where each pair begins, (pairs,)."""
+        return _starts(self.lengths)[:-1]
+
+    @property
+    def places(self) -> Ints:
+        """Give the place of each token in its pair, from 0, (tokens,)."""
+        import numpy as np
+
+        return np.arange(len(self.ids)) - np.repeat(self.starts, self.lengths)
 
 
 def tokenise(
@@ -190,7 +202,7 @@ def runs_of(data: TokenisedGroups, groups: Sequence[int], tokens: int) -> Iterat
 
     Args:
         groups: Numbers of groups; none, no runs.
-        tokens: Most tokens of a run, padding included; a longer pair is a run of its own.
+        tokens: Most tokens of a run; a longer pair is a run of its own.
     """
     import numpy as np
 
@@ -205,16 +217,20 @@ def runs_of(data: TokenisedGroups, groups: Sequence[int], tokens: int) -> Iterat
     numbers.sort(key=lambda number: (-lengths[number], number))
     start = 0
     while start < len(numbers):
-        longest = lengths[numbers[start]]
-        chosen = numbers[start : start + max(1, tokens // longest)]
-        ids = np.zeros((len(chosen), longest), np.int64)
-        for row, number in enumerate(chosen):
-            ids[row, : lengths[number]] = data.pair(number)
-        yield Run(np.array(chosen), ids, np.array([lengths[number] for number in chosen]))
-        start += len(chosen)
+        filled, end = 0, start
+        while end < len(numbers) and (end == start or filled + lengths[numbers[end]] <= tokens):
+            filled += lengths[numbers[end]]
+            end += 1
+        chosen = numbers[start:end]
+        yield Run(
+            pairs=np.array(chosen),
+            lengths=np.array([lengths[number] for number in chosen]),
+            ids=np.concatenate([data.pair(number) for number in chosen]).astype(np.int64),
+        )
+        start = end
 
 
-def _starts(sizes: Sequence[int]) -> Ints:
+def _starts(sizes: Sequence[int] | Ints) -> Ints:
     import numpy as np
 
-    return np.concatenate([[0], np.cumsum(np.array(sizes, np.int64))]).astype(np.int64)
+    return np.concatenate([[0], np.cumsum(np.asarray(sizes, np.int64))]).astype(np.int64)

@@ -1,9 +1,10 @@
 """The classifier in torch, as fast to train on a processor as we know how.
 
 It computes what ``BertForSequenceClassification`` computes without dropout, but twice as fast:
-query, key and value are one product; attention is written out, since torch's fused attention is
-slow in bfloat16; the last layer runs for the first token alone, which is all that the head reads;
-and all weights lie in a few flat arrays, so that the optimizer makes few and long steps.
+pairs lie one after the other without padding; query, key and value are one product; attention is
+written out, since torch's fused attention is slow in bfloat16; the last layer runs for the first
+token alone, which is all that the head reads; and all weights lie in a few flat arrays, so that the
+optimizer makes few and long steps.
 
 In bfloat16 the products read copies of the weights; the weights themselves, the sums between the
 layers, the normalisation and the head stay float32.
@@ -11,34 +12,25 @@ layers, the normalisation and the head stay float32.
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pathrag_gds.errors import ConfigError, MissingExtra
+from pathrag_gds.errors import ConfigError
 from pathrag_gds.models.export.bert import Bert
+from pathrag_gds.models.training.attention import Block, attend, attend_from_first, blocks_of
 from pathrag_gds.models.training.batches import Run
+from pathrag_gds.models.training.torch_import import import_torch
 
-__all__ = ["PRECISIONS", "Network", "fastest_precision", "import_torch", "processor_flags"]
+__all__ = ["PRECISIONS", "Network", "fastest_precision", "processor_flags"]
 
 PRECISIONS = ("auto", "float32", "bfloat16")
 
 # Without one of these bfloat16 is emulated, and slower than float32.
 _BFLOAT16_FLAGS = frozenset({"avx512_bf16", "amx_bf16"})
-_MASKED = -1e4
 _EMBEDDINGS = "embeddings."
 _PARTS = ("query", "key", "value")
-
-
-def import_torch() -> Any:
-    """Import torch, or raise ``MissingExtra``."""
-    try:
-        import torch
-    except ImportError as error:
-        raise MissingExtra("train", needed_for="Training") from error
-    return torch
 
 
 def processor_flags() -> frozenset[str]:
@@ -180,12 +172,13 @@ class Network:
     def logits(self, run: Run) -> Any:
         """Give the logits of a run, (rows, 2), float32, with what a backward pass needs."""
         torch = self._torch
-        rows, longest = run.ids.shape
-        bias = self._padding(run)
-        x = self._embed(torch.from_numpy(run.ids))
+        lengths = [int(length) for length in run.lengths]
+        blocks = blocks_of(lengths, self._bert.heads, self._kind)
+        x = self._embed(torch.from_numpy(run.ids), torch.from_numpy(run.places))
         last = self._bert.layers - 1
-        for layer in range(self._bert.layers):
-            x = self._layer(x, f"encoder.layer.{layer}", rows, longest, bias, layer == last)
+        for layer in range(last):
+            x = self._layer(x, f"encoder.layer.{layer}", blocks)
+        x = self._last_layer(x, f"encoder.layer.{last}", blocks, torch.from_numpy(run.starts))
         pooled = torch.tanh(self._linear(x, "pooler.dense"))
         return self._linear(pooled, "classifier")
 
@@ -199,64 +192,37 @@ class Network:
             }
         return replace(self._bert, tensors=_parted(tensors, self._bert.layers))
 
-    def _padding(self, run: Run) -> Any | None:
-        """Give what is added to attention so that padding is not seen; None without padding."""
-        torch = self._torch
-        rows, longest = run.ids.shape
-        if int(run.lengths[-1]) == longest:
-            return None
-        beyond = torch.arange(longest)[None] >= torch.from_numpy(run.lengths)[:, None]
-        bias = torch.zeros(rows, 1, 1, longest, dtype=self._kind).masked_fill_(
-            beyond[:, None, None], _MASKED
-        )
-        return bias.expand(-1, self._bert.heads, -1, -1).reshape(-1, 1, longest)
-
     def _weight(self, name: str) -> Any:
         return self._weights[name] if name in self._weights else self._constants[name]
 
-    def _embed(self, ids: Any) -> Any:
-        """Give the normalised embeddings, (rows * longest, hidden)."""
+    def _embed(self, ids: Any, places: Any) -> Any:
+        """Give the normalised embeddings, (tokens, hidden)."""
         embed = self._torch.nn.functional.embedding
         words = embed(ids, self._weight(f"{_EMBEDDINGS}word_embeddings.weight"))
-        places = self._weight(f"{_EMBEDDINGS}position_embeddings.weight")[: ids.shape[1]]
+        table = self._weight(f"{_EMBEDDINGS}position_embeddings.weight")
         kind = self._weight(f"{_EMBEDDINGS}token_type_embeddings.weight")[0]
-        total = words + (places + kind)
-        return self._norm(total.view(-1, self._bert.hidden), f"{_EMBEDDINGS}LayerNorm")
+        return self._norm(words + embed(places, table + kind), f"{_EMBEDDINGS}LayerNorm")
 
-    def _layer(
-        self, x: Any, name: str, rows: int, longest: int, bias: Any | None, is_last: bool
-    ) -> Any:
-        torch, hidden = self._torch, self._bert.hidden
+    def _layer(self, x: Any, name: str, blocks: list[Block]) -> Any:
+        joined = self._linear(x.to(self._kind), f"{name}.attention.self.joined")
+        return self._rest(x, attend(joined, blocks, self._bert.heads), name)
+
+    def _last_layer(self, x: Any, name: str, blocks: list[Block], starts: Any) -> Any:
+        """Give the first tokens alone, (rows, hidden), since the head reads nothing else."""
+        linear, hidden = self._torch.nn.functional.linear, self._bert.hidden
         site = f"{name}.attention.self.joined"
-        weight, offset = self._weight(f"{site}.weight"), self._weight(f"{site}.bias")
-        heads, width = self._bert.heads, hidden // self._bert.heads
-        linear = torch.nn.functional.linear
+        weight, bias = self._weight(f"{site}.weight"), self._weight(f"{site}.bias")
+        joined = linear(x.to(self._kind), weight[hidden:], bias[hidden:])
+        x = x.index_select(0, starts)
+        query = linear(x.to(self._kind), weight[:hidden], bias[:hidden])
+        return self._rest(x, attend_from_first(query, joined, blocks, self._bert.heads), name)
 
-        def split(values: Any, parts: int) -> list[Any]:
-            by_head = values.view(rows, -1, parts, heads, width).permute(2, 0, 3, 1, 4)
-            return [part.reshape(rows * heads, -1, width) for part in by_head.unbind(0)]
-
-        if is_last:
-            low = x.to(self._kind)
-            key, value = split(linear(low, weight[hidden:], offset[hidden:]), 2)
-            x = x.view(rows, longest, hidden)[:, 0]
-            (query,) = split(linear(x.to(self._kind), weight[:hidden], offset[:hidden]), 1)
-        else:
-            query, key, value = split(linear(x.to(self._kind), weight, offset), 3)
-        scores = torch.baddbmm(
-            query.new_zeros(1, 1, 1) if bias is None else bias,
-            query,
-            key.transpose(1, 2),
-            alpha=1 / math.sqrt(width),
-        )
-        context = torch.bmm(scores.softmax(-1), value)
-        context = context.view(rows, heads, -1, width).transpose(1, 2).reshape(-1, hidden)
+    def _rest(self, x: Any, context: Any, name: str) -> Any:
+        """Do what a layer does to each token by itself after attention."""
         inner = self._linear(context, f"{name}.attention.output.dense")
         x = self._norm(x + inner, f"{name}.attention.output.LayerNorm")
-        inner = torch.nn.functional.gelu(
-            self._linear(x.to(self._kind), f"{name}.intermediate.dense")
-        )
-        inner = self._linear(inner, f"{name}.output.dense")
+        inner = self._linear(x.to(self._kind), f"{name}.intermediate.dense")
+        inner = self._linear(self._torch.nn.functional.gelu(inner), f"{name}.output.dense")
         return self._norm(x + inner, f"{name}.output.LayerNorm")
 
     def _linear(self, x: Any, name: str) -> Any:

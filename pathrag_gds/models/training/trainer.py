@@ -27,9 +27,9 @@ from pathrag_gds.models.training.measures import Figures, measure, measure_by_so
 from pathrag_gds.models.training.network import (
     PRECISIONS,
     Network,
-    import_torch,
     processor_flags,
 )
+from pathrag_gds.models.training.torch_import import import_torch
 from pathrag_gds.version import __version__
 
 if TYPE_CHECKING:
@@ -280,7 +280,7 @@ class _TrainingRun:
         )
         self.batches: list[tuple[int, ...]] = []
         self.step = self.epoch = self.place = 0
-        self.pairs = self.tokens = self.padding = 0
+        self.pairs = self.tokens = 0
         self.loss = 0.0
         self.seconds_before = 0.0
         self.history: list[dict[str, Any]] = []
@@ -386,8 +386,7 @@ class _TrainingRun:
         newest = 1.0 if not self.step else max(_LOSS_SMOOTHING, 1 / (self.step + 1))
         self.loss += newest * (value - self.loss)
         self.pairs += len(order)
-        self.tokens += sum(int(run.lengths.sum()) for run in runs)
-        self.padding += sum(int(run.ids.size - run.lengths.sum()) for run in runs)
+        self.tokens += sum(len(run.ids) for run in runs)
 
     def batch_loss(self, logits: Any, order: Any, groups: tuple[int, ...]) -> Any:
         """Give the loss of pairs that lie in the order of their numbers in ``order``."""
@@ -433,7 +432,6 @@ class _TrainingRun:
             "place": self.place,
             "pairs": self.pairs,
             "tokens": self.tokens,
-            "padding": self.padding,
             "loss": self.loss,
             "seconds": self.seconds(),
             "history": self.history,
@@ -467,7 +465,7 @@ class _TrainingRun:
         self.network.load(state["masters"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.torch.set_rng_state(state["random"])
-        for name in ("step", "epoch", "place", "pairs", "tokens", "padding", "loss", "history"):
+        for name in ("step", "epoch", "place", "pairs", "tokens", "loss", "history"):
             setattr(self, name, state[name])
         self.best = tuple(state["best"]) if state["best"] else None
         self.seconds_before = state["seconds"]
@@ -526,7 +524,7 @@ class _TrainingRun:
                 "pairs": self.pairs,
                 "seconds": round(seconds, 1),
                 "pairs_per_second": round(self.pairs / max(seconds, 1e-9), 1),
-                "padding": round(self.padding / max(self.tokens + self.padding, 1), 4),
+                "tokens": self.tokens,
                 "loss": round(self.loss, 4),
                 "precision": self.network.precision,
                 "history": self.history,
