@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -43,6 +44,7 @@ _CHAINS_TOLD = 0.5
 _MOST_WORDS = 4
 # Batches without a new group, after which a graph has nothing more to ask.
 _PATIENCE = 20
+_ARTICLES = re.compile(r"\b(?:the|an?)\s+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,16 +156,17 @@ def _given_words(relation: RelationType, asker: Asker) -> RelationWords | None:
     """Join the words for a type, for its phrase, its inverse and a short description."""
     domains = tuple(asker.domains.get(relation.name, ()))
     ranges = tuple(asker.ranges.get(relation.name, ()))
-    short = relation.description if len(relation.description.split()) <= _MOST_WORDS else ""
+    # "was the director of" is asked for as a type "was director of" is.
+    phrase, description, inverse = (
+        _ARTICLES.sub("", words).strip()
+        for words in (relation.phrase, relation.description, relation.inverse)
+    )
+    names = [phrase, description if len(description.split()) <= _MOST_WORDS else ""]
     found: list[RelationWords] = []
-    for name in dict.fromkeys((relation.phrase, short)):
-        if name.strip():
-            found += (*asker.lexicon.find(name), generic_words(name, domains, ranges))
-    if relation.inverse.strip():
-        backwards = (
-            *asker.lexicon.find(relation.inverse),
-            generic_words(relation.inverse, ranges, domains),
-        )
+    for name in dict.fromkeys(filter(None, names)):
+        found += (*asker.lexicon.find(name), generic_words(name, domains, ranges))
+    if inverse:
+        backwards = (*asker.lexicon.find(inverse), generic_words(inverse, ranges, domains))
         found += (words.inverted() for words in backwards)
     if not found:
         return None

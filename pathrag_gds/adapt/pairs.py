@@ -210,7 +210,11 @@ def gold_of(
     """
     ranked: list[tuple[float, int, str, Chain]] = []
     for topic in topics:
-        for chain, ends in _chains(graph, topic):
+        for chain, reached in _chains(graph, topic):
+            if len(reached & answers) < _LEAST_RECALL * len(answers):
+                continue
+            # Some of it may be reached only by a relationship walked twice, which no path does.
+            ends = {path.tail for path in graph.follow(topic, chain)}
             right = len(ends & answers)
             likeness = 2 * right / (len(ends) + len(answers))
             if right >= _LEAST_RECALL * len(answers) and likeness >= _LEAST_LIKENESS:
