@@ -9,8 +9,8 @@ import pytest
 from pathrag_gds.config import SearchConfig
 from pathrag_gds.evaluation.datasets import open_dataset
 from pathrag_gds.evaluation.opponents.pagerank import PageRank, catalog_name
-from pathrag_gds.evaluation.questions import asked_text, start_ids
-from pathrag_gds.evaluation.systems import Asked, Condition, Ranking, Setting, find_opponent
+from pathrag_gds.evaluation.questions import Condition, asked_text, start_ids
+from pathrag_gds.evaluation.systems import Asked, Ranking, Setting, find_opponent
 from pathrag_gds.evaluation.tenant import prepare
 from pathrag_gds.graph.database import Database
 from pathrag_gds.graph.gds_client import GdsClient

@@ -143,7 +143,7 @@ def test_a_known_form_is_answered_by_all_ends_of_its_chain() -> None:
     asked = question("What else did the director of [ali] make", returns=False)
     ranking = table().rank(Asked(asked, asked.text, ("ali",)))
     assert ids(ranking) == ["heat"]
-    assert ranking.predicted == {("heat", "")}
+    assert ranking.predicted == frozenset({("heat", "")})
     assert ranking.confidence == 1.0
     both = replace(asked, returns=True)
     assert set(ids(table().rank(Asked(both, both.text, ("ali",))))) == {"heat", "ali"}
