@@ -19,7 +19,7 @@ from pathrag_gds.models.training.walks import ask_walk
 from pathrag_gds.models.training.worlds import ask_event, make_event_world
 from pathrag_gds.types import Path
 
-EMPTY = Lexicon((), (), (), (), {})
+EMPTY = Lexicon((), (), (), (), (), {})
 FAMILY = [
     ("ann", "mother", "bea"),
     ("bea", "mother", "cleo"),
@@ -222,6 +222,8 @@ def test_events_have_gold_from_what_the_question_names() -> None:
         "event-happened",
         "event-time",
         "event-hiding",
+        "event-object",
+        "event-implied",
     }
 
 

@@ -157,14 +157,15 @@ def _functions() -> tuple[Any, Any]:
     """Make the two functions of torch's automatic differentiation; torch is imported here."""
     torch = import_torch()
 
-    class Attend(torch.autograd.Function):  # type: ignore[misc]
+    class Attend(torch.autograd.Function):  # type: ignore[name-defined, misc]
         @staticmethod
         def forward(ctx: Any, joined: Any, blocks: Sequence[Block], heads: int) -> Any:
             context = joined.new_empty(len(joined), joined.shape[1] // 3)
             saved = []
             for block in blocks:
                 parts = _split(joined[block.tokens], block, 3, heads)
-                by_head, shares = _forward(*parts, block.bias)
+                query, key, value = parts
+                by_head, shares = _forward(query, key, value, block.bias)
                 _merge(by_head[None], block, heads, context[block.tokens])
                 saved += [parts, shares]
             ctx.save_for_backward(*saved)
@@ -178,11 +179,12 @@ def _functions() -> tuple[Any, Any]:
                 parts, shares = ctx.saved_tensors[2 * number : 2 * number + 2]
                 (asked,) = _split(gradient[block.tokens], block, 1, ctx.heads)
                 found = torch.empty_like(parts)
-                _backward(asked, shares, *parts, found)
+                query, key, value = parts
+                _backward(asked, shares, query, key, value, found)
                 _merge(found, block, ctx.heads, out[block.tokens])
             return out, None, None
 
-    class AttendFromFirst(torch.autograd.Function):  # type: ignore[misc]
+    class AttendFromFirst(torch.autograd.Function):  # type: ignore[name-defined, misc]
         @staticmethod
         def forward(ctx: Any, query: Any, joined: Any, blocks: Sequence[Block], heads: int) -> Any:
             context = torch.empty_like(query)
@@ -191,7 +193,8 @@ def _functions() -> tuple[Any, Any]:
                 parts = _split(joined[block.tokens], block, 2, heads)
                 shape = (block.count * heads, 1, -1)
                 asked = query[block.rows].reshape(shape)
-                by_head, shares = _forward(asked, *parts, block.bias)
+                key, value = parts
+                by_head, shares = _forward(asked, key, value, block.bias)
                 context[block.rows] = by_head.view(block.count, -1)
                 saved += [asked, parts, shares]
             ctx.save_for_backward(*saved)
@@ -207,7 +210,8 @@ def _functions() -> tuple[Any, Any]:
                 asked, parts, shares = ctx.saved_tensors[3 * number : 3 * number + 3]
                 found, of_asked = torch.empty_like(parts), torch.empty_like(asked)
                 inner = gradient[block.rows].reshape(asked.shape)
-                _backward(inner, shares, asked, *parts, [of_asked, *found])
+                key, value = parts
+                _backward(inner, shares, asked, key, value, [of_asked, *found])
                 of_query[block.rows] = of_asked.view(block.count, -1)
                 _merge(found, block, ctx.heads, out[block.tokens])
             return of_query, out, None, None

@@ -19,6 +19,7 @@ from pathrag_gds.errors import ModelError
 __all__ = [
     "Attribute",
     "Frame",
+    "Implied",
     "Lexicon",
     "PlaceWords",
     "RelationWords",
@@ -117,6 +118,24 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
+class Implied:
+    """What an event says of those who took part, asked as if it were a relation.
+
+    Attributes:
+        kinds: Kinds of event that imply it: who became friends are friends.
+        known: Role of ``{x}``.
+        asked: Role of the answer.
+        symmetric: The roles may be the other way round.
+    """
+
+    kinds: tuple[str, ...]
+    known: str
+    asked: str
+    symmetric: bool
+    questions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Attribute:
     """A property: its keys, values, and the questions for it about ``{x}``.
 
@@ -154,6 +173,7 @@ class Lexicon:
 
     relations: tuple[RelationWords, ...]
     frames: tuple[Frame, ...]
+    implied: tuple[Implied, ...]
     attributes: tuple[Attribute, ...]
     places: tuple[PlaceWords, ...]
     names: Mapping[str, Any]
@@ -227,6 +247,7 @@ def load_lexicon() -> Lexicon:
     return Lexicon(
         relations=_read("relations_*.jsonl", _relation),
         frames=_read("events_*.jsonl", _frame),
+        implied=_read("implied.jsonl", _implied),
         attributes=_read("attributes.jsonl", _attribute),
         places=_read("places.jsonl", _place),
         names=json.loads((FOLDER / "names.json").read_text(encoding="utf-8")),
@@ -282,6 +303,16 @@ def _frame(entry: Any) -> Frame:
         clauses=tuple(entry["clauses"]),
         did=tuple(entry["did"]),
         nominals=tuple(entry["nominals"]),
+    )
+
+
+def _implied(entry: Any) -> Implied:
+    return Implied(
+        tuple(entry["kinds"]),
+        entry["known"],
+        entry["asked"],
+        bool(entry["symmetric"]),
+        tuple(entry["questions"]),
     )
 
 

@@ -186,11 +186,15 @@ class Network:
         """Give the classifier as it is now."""
         tensors = {name: values.numpy() for name, values in self._constants.items()}
         for block, _ in self._blocks:
-            tensors |= {
-                name: view.clone().numpy()
-                for name, view in zip(block.names, block.views, strict=True)
-            }
+            tensors |= _arrays(block.names, block.views)
         return replace(self._bert, tensors=_parted(tensors, self._bert.layers))
+
+    def gradients(self) -> dict[str, Any]:
+        """Give what was collected, as arrays named as the tensors of a BERT are."""
+        found: dict[str, Any] = {}
+        for block, _ in self._blocks:
+            found |= _arrays(block.names, block.gradients)
+        return _parted(found, self._bert.layers)
 
     def _weight(self, name: str) -> Any:
         return self._weights[name] if name in self._weights else self._constants[name]
@@ -238,6 +242,10 @@ class Network:
             self._weight(f"{name}.bias"),
             self._bert.epsilon,
         )
+
+
+def _arrays(names: list[str], tensors: list[Any]) -> dict[str, Any]:
+    return {name: tensor.numpy().copy() for name, tensor in zip(names, tensors, strict=True)}
 
 
 def _sites(layers: int) -> list[str]:

@@ -587,7 +587,8 @@ def ask_event(world: World, random: Random) -> Asked | None:
         _ask_happened,
         _ask_time,
         _ask_hiding,
-        _ask_hiding,
+        _ask_object,
+        _ask_implied,
     )
     asked = asks[random.randrange(len(asks))](world, event, random)
     if asked is None:
@@ -810,12 +811,7 @@ def _ask_subject(world: World, event: Event, random: Random) -> Asked | None:
             forms = attributes[random.randrange(len(attributes))].questions
             question = _one(forms, random).replace("{x}", f"the one who {rest}")
 
-    def ways(of: Event, path: Path) -> Sequence[Path]:
-        who = of.roles["agent"]
-        edge = of.parts[who]
-        return [] if who in path.nodes else [path.extend(Hop(edge, edge.source == of.id))]
-
-    asked = _asked(world, event, question, random, ways, "subject")
+    asked = _asked(world, event, question, random, _to_role("agent"), "subject")
     if asked is None:
         return None
     wrong = [
@@ -825,6 +821,74 @@ def _ask_subject(world: World, event: Event, random: Random) -> Asked | None:
         if who not in (agent, start)
     ]
     return replace(asked, decoys=(*asked.decoys, *wrong))
+
+
+def _ask_object(world: World, event: Event, random: Random) -> Asked | None:
+    """Leave out whom or what it was done to: "who did Anna make friends with"."""
+    role = _one([r for r in ("partner", "patient") if r in event.roles] or ["agent"], random)
+    forms = [d for d in event.frame.did if role != "agent" and d.endswith(f" {{{role}}}")]
+    if not forms:
+        return None
+    rest = _fill(_one(forms, random).removesuffix(f" {{{role}}}"), event.articles)
+    named = world.place_kinds[event.roles[role]] in _NAMED
+    question = f"{'who' if named else 'what'} did {rest}"
+    return _asked(world, event, question, random, _to_role(role), "object")
+
+
+def _ask_implied(world: World, event: Event, random: Random) -> Asked | None:
+    """Ask for a relation that an event implies: "who are Anna's friends" after they became so.
+
+    All events of the kinds that imply it count, so none of theirs is a decoy.
+    """
+    found = [one for one in world.asker.lexicon.implied if event.frame.kind in one.kinds]
+    found = [one for one in found if {one.known, one.asked} <= set(event.roles)]
+    if not found:
+        return None
+    implied = _one(found, random)
+    ways = [(implied.known, implied.asked)]
+    if implied.symmetric:
+        ways.append((implied.asked, implied.known))
+    known, asked = _one(ways, random)
+    who = event.roles[known]
+    question = _one(implied.questions, random).replace("{x}", event.articles[known])
+
+    def to_asked(of: Event, path: Path) -> Sequence[Path]:
+        if of.frame.kind not in implied.kinds or path.start != who:
+            return []
+        pairs = ways if implied.symmetric else [(known, asked)]
+        return [
+            way
+            for one, other in pairs
+            if of.roles.get(one) == who and other in of.roles
+            for way in _to_role(other)(of, path)
+        ]
+
+    gold = [
+        way for of in world.events if who in of.parts for way in to_asked(of, _to_event(of, who))
+    ]
+    ends = {path.tail for path in gold}
+    decoys = [
+        way
+        for of in world.events
+        if who in of.parts and of.frame.kind not in implied.kinds
+        for role in of.roles
+        for way in _to_role(role)(of, _to_event(of, who))
+        if way.tail not in ends
+    ]
+    if not gold:
+        return None
+    return Asked(question, tuple(gold), tuple(decoys), (who,), kind="event-implied")
+
+
+def _to_role(role: str) -> Callable[[Event, Path], Sequence[Path]]:
+    def ways(of: Event, path: Path) -> Sequence[Path]:
+        who = of.roles.get(role)
+        if who is None or who in path.nodes:
+            return []
+        edge = of.parts[who]
+        return [path.extend(Hop(edge, edge.source == of.id))]
+
+    return ways
 
 
 def _ask_happened(world: World, event: Event, random: Random) -> Asked | None:
