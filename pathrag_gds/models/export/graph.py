@@ -49,7 +49,7 @@ class _Builder:
         try:
             import onnx
         except ImportError as error:
-            raise MissingExtra("test-torch", needed_for="The export of a model") from error
+            raise MissingExtra("train", needed_for="The export of a model") from error
         self.onnx = onnx
         self.bert = bert
         self.rounding = rounding
