@@ -36,6 +36,7 @@ from pathrag_gds.retrieve.score import Child, Scorer
 from pathrag_gds.retrieve.seeds import OVER_FETCH, Seeds, longer, read_seeds, seeds_request
 from pathrag_gds.retrieve.statements import Request, entity_of_row
 from pathrag_gds.types import (
+    Answer,
     Cut,
     DepthTrace,
     Entity,
@@ -291,7 +292,7 @@ class _State:
             question=self.question,
             tenant=self.context.tenant,
             method="path",
-            outcome=self._outcome(ranked),
+            outcome=self._outcome(answers),
             anchors=found.anchors,
             answers=answers,
             paths=ranked,
@@ -475,10 +476,11 @@ class _State:
     def _confidence(self, candidate: Candidate) -> float:
         return confidence_of(self.context.reranker, candidate.answer)
 
-    def _outcome(self, ranked: Sequence[RankedPath]) -> Outcome:
+    def _outcome(self, answers: Sequence[Answer]) -> Outcome:
         if self.partial:
             return "partial"
-        return "answered" if ranked else "not_in_graph"
+        # A path that ends where the question begins may pass, and yet answers nothing.
+        return "answered" if answers else "not_in_graph"
 
     def _note(self, depth: int, reason: str, count: int) -> None:
         if count:

@@ -208,3 +208,11 @@ def test_cuts_at_the_end_are_told_by_the_depth_of_the_path() -> None:
     result = ask(graph, scores, max_depth=2, min_score=0.1, top_k=1)
     assert nodes(result) == ["a"]
     assert cuts(result) == {(1, "min_score"): 1, (2, "revisit"): 1, (2, "top_k"): 1}
+
+
+def test_a_path_to_what_was_asked_about_answers_nothing() -> None:
+    graph = MemoryGraph([("a", "R", "b")], seeds=["a"])
+    result = ask(graph, {"a.": 0.9}, question="Where is a", max_depth=0)
+    assert nodes(result) == ["a"]
+    assert result.answers == ()
+    assert result.outcome == "not_in_graph"
