@@ -211,8 +211,8 @@ def test_cuts_at_the_end_are_told_by_the_depth_of_the_path() -> None:
 
 
 def test_a_path_to_what_was_asked_about_answers_nothing() -> None:
-    graph = MemoryGraph([("a", "R", "b")], seeds=["a"])
-    result = ask(graph, {"a.": 0.9}, question="Where is a", max_depth=0)
-    assert nodes(result) == ["a"]
+    graph = MemoryGraph([("rome", "R", "b")], seeds=[])
+    result = ask(graph, {"rome.": 0.9}, question="Where is rome?", max_depth=0)
+    assert nodes(result) == ["rome"]
     assert result.answers == ()
     assert result.outcome == "not_in_graph"
