@@ -89,7 +89,8 @@ def show_wrapped(out: Console, text: str, indent: str, style: str = "") -> None:
 def progress(what: str, *, unit: str = "") -> Iterator[Callable[..., None]]:
     """Give a callback ``(done, total, detail="")`` that moves a bar on stderr.
 
-    Without a terminal there is no bar. ``unit`` ``bytes`` shows sizes instead of counts.
+    Without a terminal there is no bar. ``unit`` ``bytes`` shows sizes instead of counts, ``share``
+    a percentage.
     """
     err = console(error=True)
     if not err.is_terminal:
@@ -117,4 +118,6 @@ def progress(what: str, *, unit: str = "") -> Iterator[Callable[..., None]]:
 def _amount(done: int, total: int, unit: str) -> str:
     if unit == "bytes":
         return f"{done / 1e6:,.1f} of {total / 1e6:,.1f} MB"
+    if unit == "share":
+        return f"{done / total:.1%}"
     return f"{done:,} of {total:,}"

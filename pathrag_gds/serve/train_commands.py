@@ -199,8 +199,7 @@ def _read(
 def _progress() -> Iterator[Callable[[Progress], None]]:
     from pathrag_gds.serve.terminal import console, progress
 
-    with progress("Training") as move:
-        # The transient bar would be torn by lines of our own unless they go through its console.
+    with progress("Training", unit="share") as move:
         piped = not console(error=True).is_terminal
         told = time.monotonic()
 
