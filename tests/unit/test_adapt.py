@@ -12,9 +12,11 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from click.testing import CliRunner
 
+from cli import cli
 from pathrag_gds import PathRAG
-from pathrag_gds.adapt import remove, rerankers_folder
+from pathrag_gds.adapt import Adapted, Hits, Unused, remove, rerankers_folder
 from pathrag_gds.adapt.generate import asker_for, generate
 from pathrag_gds.adapt.install import install
 from pathrag_gds.adapt.read import read_graph, shares
@@ -30,6 +32,7 @@ from pathrag_gds.models.training.groups import Group
 from pathrag_gds.models.training.lexicon import Lexicon, load_lexicon
 from pathrag_gds.retrieve.context import read_context
 from pathrag_gds.retrieve.serialize import TEXT_TEMPLATE_VERSION
+from pathrag_gds.serve.adapting import _show
 from pathrag_gds.serve.checks import Check, check_adapted
 from pathrag_gds.server.home import Home
 from pathrag_gds.types import Edge, Entity
@@ -37,7 +40,7 @@ from tests.fakes import RecordingDatabase, WordOverlapReranker
 from tests.tiny_bert import random_bert
 from tests.unit.test_context import Encoder, database
 
-EMPTY = Lexicon((), (), (), (), {})
+EMPTY = Lexicon((), (), (), (), (), {})
 FAMILY = [
     ("ann", "mother", "bea"),
     ("bea", "mother", "cleo"),
@@ -498,3 +501,45 @@ def test_pairs_alone_are_learnt_beside_worlds(tmp_path: Path) -> None:
     )
     again.prepare()
     assert again.unused == run.unused
+
+
+# The command
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "Give --adapt, or --data and --output."),
+        (["--tenant", "t"], "--tenant goes with --adapt."),
+        (["--adapt", "--epochs", "3"], "--epochs does not go with --adapt or --pairs."),
+        (["--adapt", "--resume"], "--resume does not go with --adapt or --pairs."),
+        (["--remove"], "--remove goes with --adapt, and without --pairs."),
+    ],
+)
+def test_options_that_do_not_go_together(arguments: list[str], message: str) -> None:
+    result = CliRunner().invoke(cli, ["train", *arguments])
+    assert result.exit_code == 2
+    assert message in result.output
+
+
+def test_what_the_command_says(capsys: pytest.CaptureFixture[str]) -> None:
+    before = Hits(40, 0.5, 0.6, 0.4, None)
+    after = Hits(40, 0.75, 0.8, 0.7, None)
+    found = Adapted("installed", "t", "old", 400, before, after, RECORD, Path("/home/f1"))
+    options = {"tenant": "t"}
+    _show(found, options)
+    assert capsys.readouterr().out.splitlines() == [
+        "Right text first, 40 held-out questions:",
+        "  all             0.500 before, 0.750 after",
+        "  chains          0.600 before, 0.800 after",
+        "  paths           0.400 before, 0.700 after",
+        "Installed for tenant t: /home/f1",
+        "Next: pathrag query '…' --tenant t",
+    ]
+    unused = Unused(no_topic=2, unclear=1)
+    _show(replace(found, outcome="no_better", record=None, folder=None, unused=unused), options)
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "Not used, 3 of your questions: 2 name nothing that the graph has; "
+        "1 have answers that several chains lead to.",
+        "That is no better, so old stays in use.",
+    ]

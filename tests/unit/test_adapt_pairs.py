@@ -28,7 +28,10 @@ TRIPLES = [
 
 def films() -> TrainingGraph:
     ids = sorted({end for head, _, tail in TRIPLES for end in (head, tail)})
-    extra: dict[str, dict[str, Any]] = {"pacino": {"aliases": ["Alfredo James Pacino"]}, "heat": {"year": 1995}}
+    extra: dict[str, dict[str, Any]] = {
+        "pacino": {"aliases": ["Alfredo James Pacino"]},
+        "heat": {"year": 1995},
+    }
     return TrainingGraph.of(
         "films",
         [Entity(i, i.replace("_", " ").title(), properties=extra.get(i, {})) for i in ids],
