@@ -148,6 +148,7 @@ def test_doctor_is_content_with_the_demo(demo: Database, pathrag: Run) -> None:
         ("projections", "ok"),
         ("migrations", "ok"),
         ("model", "ok"),
+        ("reranker", "ok"),
         ("index chunk_text", "ok"),
         ("index entity_name_key", "ok"),
         ("index entity_text", "ok"),
