@@ -12,7 +12,12 @@ from dataclasses import dataclass, field
 
 from pathrag_gds.config import SearchConfig
 from pathrag_gds.models.reranker import Reranker, reads_chains
-from pathrag_gds.retrieve.serialize import Phrasing, chain_text, path_text
+from pathrag_gds.retrieve.serialize import (
+    Phrasing,
+    chain_text,
+    path_text,
+    property_text,
+)
 from pathrag_gds.types import Entity, Path
 
 __all__ = ["Child", "Reading", "Scorer"]
@@ -125,6 +130,16 @@ class Scorer:
             if text in self.scores
         ]
         return readings, len(ranked) - len(chosen), late + len(chosen) - len(readings)
+
+    def best_property(self, entity: Entity, keys: Sequence[str]) -> str:
+        """Give the property whose value answers best, the first of equals.
+
+        Args:
+            keys: At least one; ``description`` stands for the description.
+        """
+        texts = {key: property_text(entity, key) for key in keys}
+        self._score(list(texts.values()))
+        return max(keys, key=lambda key: self.scores.get(texts[key], (0.0, 0.0))[0])
 
     def _order(self, child: Child, chain: str) -> tuple[float, int, int]:
         return (-self.scores[chain][1] if chain else 0.0, child.turn, child.parent)

@@ -21,8 +21,8 @@ from pathrag_gds.errors import QueryTimeout
 from pathrag_gds.graph.database import QueryRunner, Row
 from pathrag_gds.graph.queries import load
 from pathrag_gds.graph.schema import Ontology
-from pathrag_gds.models.reranker import Reranker, confidence_of
-from pathrag_gds.retrieve.answers import answers_of
+from pathrag_gds.models.reranker import Reranker, confidence_of, reads_chains
+from pathrag_gds.retrieve.answers import answers_of, properties_to_read
 from pathrag_gds.retrieve.expand import (
     Neighbour,
     allowed,
@@ -286,7 +286,9 @@ class _State:
         ranked = tuple(
             self._ranked(rank, candidate, sources) for rank, candidate in enumerate(chosen, 1)
         )
-        answers = answers_of(self.question, ranked, found.anchors)
+        answers = answers_of(
+            self.question, ranked, found.anchors, self._read_properties(ranked, found)
+        )
         self.millis["total"] = (self.context.clock() - self.began) * 1000
         return SearchResult(
             question=self.question,
@@ -311,6 +313,15 @@ class _State:
             seeds=found.seeds,
             warnings=(*self.context.warnings, *self._unknown_starts(found)),
         )
+
+    def _read_properties(self, ranked: Sequence[RankedPath], found: Seeds) -> dict[str, str]:
+        """Let a reranker that was trained for it find the property that is asked for, by id."""
+        if not reads_chains(self.context.reranker):
+            return {}
+        wanted = properties_to_read(self.question, ranked, found.anchors)
+        return {
+            id_: self.scorer.best_property(self.entities[id_], keys) for id_, keys in wanted.items()
+        }
 
     def _unknown_starts(self, found: Seeds) -> list[str]:
         known = {anchor.id for anchor in found.anchors}

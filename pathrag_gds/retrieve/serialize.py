@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -21,6 +22,7 @@ __all__ = [
     "chain_text",
     "entity_text",
     "path_text",
+    "property_text",
     "relation_phrase",
 ]
 
@@ -56,6 +58,13 @@ def entity_text(entity: Entity) -> str:
         if key not in _SKIPPED_KEYS and _says_something(value)
     ]
     return " ".join(parts)
+
+
+def property_text(entity: Entity, key: str) -> str:
+    """Describe an entity by one of its properties alone; ``description`` is its description."""
+    if key == "description":
+        return entity_text(replace(entity, properties={}))
+    return entity_text(replace(entity, description="", properties={key: entity.properties[key]}))
 
 
 def path_text(

@@ -83,3 +83,19 @@ def test_a_doubtful_way_counts_against_a_path() -> None:
     found = dict(zip(nodes(result), (p.score for p in result.paths), strict=True))
     # One hop: 0.2 x 0.5. Two: 0.8 x 0.1.
     assert (found["sr0"], found["sr0t0"]) == (0.1, 0.08)
+
+
+def test_a_trained_reranker_finds_the_property_that_no_word_names() -> None:
+    cook = {"labels": ["person"], "job": "cook", "born": 1901, "description": "Tall."}
+    graph = MemoryGraph([("ann", "R", "b")], seeds=[], nodes={"ann": cook})
+    scores = {
+        "ann is a person. Tall. ann's born": 0.9,
+        "ann is a person. ann's job is cook.": 0.8,
+        "ann is a person. ann's born is 1901.": 0.3,
+        "ann is a person. Tall.": 0.2,
+    }
+    question = "What does ann do for a living?"
+    changes = {"reranker": ChainReading(scores)}
+    (answer,) = ask(graph, question=question, changes=changes, max_depth=0).answers
+    assert (answer.kind, answer.property, answer.value) == ("value", "job", "cook")
+    assert ask(graph, scores, question=question, max_depth=0).answers == ()
