@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from pathrag_gds.models.training.candidates import Asked
 from pathrag_gds.models.training.graph import TrainingGraph
@@ -20,6 +20,8 @@ from pathrag_gds.models.training.questions import Asker, noise
 from pathrag_gds.types import Edge, Entity, Hop, Path
 
 __all__ = ["World", "ask_event", "make_event_world", "make_relation_world"]
+
+T = TypeVar("T")
 
 _NAMED = frozenset({"person", "animal", "organisation"})
 _SYLLABLES = "ba ke lo mi nu ra so ti ve zo dar fen gol hin jor kas lum mer nol pas rin sul tor vel"
@@ -596,7 +598,7 @@ def ask_event(world: World, random: Random) -> Asked | None:
     return replace(asked, question=noise(asked.question, random))
 
 
-def _one(items: Sequence[str], random: Random) -> str:
+def _one(items: Sequence[T], random: Random) -> T:
     return items[random.randrange(len(items))]
 
 
