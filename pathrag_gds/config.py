@@ -216,8 +216,6 @@ class SearchConfig:
         depth_penalty: Subtracted from the score per hop.
         weight_rerank: Weight of the reranker's score.
         weight_chain: With ``both``, share of the chain in the reranker's score, from 0 to 1.
-        weight_lead: How much a doubtful way to a path counts against it: exponent of how surely
-            the path before led on, from 0 to 1.
         weight_link: Weight of how surely the start was linked to the question.
         rel_types: Relationship types that may be followed; empty for all.
         labels: Labels that seeds and neighbours must have one of; empty for all.
@@ -234,7 +232,7 @@ class SearchConfig:
     min_depth: int = 1
     beam_width: int = 30
     chain_width: int = 30
-    min_prefix: float = 0.0
+    min_prefix: float = 0.05
     expand_per_path: int = 20
     cap_per_relation: int = 20
     local_keep: int = 2
@@ -246,7 +244,6 @@ class SearchConfig:
     depth_penalty: float = 0.0
     weight_rerank: float = 1.0
     weight_chain: float = 0.3
-    weight_lead: float = 0.0
     weight_link: float = 0.0
     rel_types: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
@@ -286,7 +283,6 @@ class SearchConfig:
             "depth_penalty",
             "weight_rerank",
             "weight_chain",
-            "weight_lead",
             "weight_link",
             "time_limit_s",
         ):
@@ -296,7 +292,7 @@ class SearchConfig:
                 raise ConfigError(f"{name} must be a number, not {value!r}.")
         if self.time_limit_s is not None and not self.time_limit_s > 0:
             raise ConfigError(f"time_limit_s must be above 0, not {self.time_limit_s!r}.")
-        for name in ("min_score", "weight_chain", "weight_lead"):
+        for name in ("min_score", "weight_chain"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"{name} must be from 0 to 1, not {getattr(self, name)!r}.")
         for name in ("rel_types", "labels"):

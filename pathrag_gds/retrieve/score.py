@@ -33,13 +33,11 @@ class Child:
     Attributes:
         parent: Rank of the path that it extends in the beam before; -1 for a start.
         turn: Its place among the children of its parent, from 0.
-        lead: How surely its parent led on, from 0 to 1; 1 for a start.
     """
 
     path: Path
     parent: int = -1
     turn: int = 0
-    lead: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +48,7 @@ class Reading:
         text: What it read of this path: the whole path where it read that, else the chain.
         chain: Text of its chain; equal for paths of one chain, empty where chains are not read.
         answer: That the path ends at the answer, from 0 to 1.
-        prefix: That it or an extension of it does, from 0 to 1. Both are less where the way
-            there was doubtful: multiplied by ``lead`` to the power of ``weight_lead``.
+        prefix: That it or an extension of it does, from 0 to 1.
     """
 
     child: Child
@@ -145,22 +142,16 @@ class Scorer:
         return (-self.scores[chain][1] if chain else 0.0, child.turn, child.parent)
 
     def _of_chain(self, child: Child, chain: str) -> Reading:
-        return self._reading(child, chain, chain, *self.scores[chain])
+        return Reading(child, chain, chain, *self.scores[chain])
 
     def _of_path(self, child: Child, text: str, chain: str) -> Reading:
         answer, prefix = self.scores[text]
         if chain:
             share = self.config.weight_chain
             of_chain = self.scores[chain]
-            answer = (1 - share) * answer + share * of_chain[0]
-            prefix = (1 - share) * prefix + share * of_chain[1]
-        return self._reading(child, text, chain, answer, prefix)
-
-    def _reading(
-        self, child: Child, text: str, chain: str, answer: float, prefix: float
-    ) -> Reading:
-        led = child.lead**self.config.weight_lead
-        return Reading(child, text, chain, round(answer * led, 6), round(prefix * led, 6))
+            answer = round((1 - share) * answer + share * of_chain[0], 6)
+            prefix = round((1 - share) * prefix + share * of_chain[1], 6)
+        return Reading(child, text, chain, answer, prefix)
 
     def _score(self, texts: Sequence[str]) -> None:
         """Let the reranker read the texts it has not read, as long as there is time."""

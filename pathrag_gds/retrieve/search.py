@@ -397,7 +397,7 @@ class _State:
                     continue
                 seen.add((path.key, path.tail))
                 self.entities.setdefault(neighbour.entity.id, neighbour.entity)
-                children.append(Child(path, parent, turn, candidate.prefix))
+                children.append(Child(path, parent, turn))
         self.candidates += len(children)
         return children
 

@@ -76,15 +76,6 @@ def test_weak_prefixes_are_not_extended() -> None:
     assert "sr1t1" in nodes(result)
 
 
-def test_a_doubtful_way_counts_against_a_path() -> None:
-    graph = MemoryGraph(FAN[:4], seeds=["s"])
-    scores = {"s.": 0.5, "s r r0. |||": 0.2, "s r r0. r0 t t0.": 0.8}
-    result = ask(graph, scores, strategy="paths", max_depth=2, weight_lead=1.0)
-    found = dict(zip(nodes(result), (p.score for p in result.paths), strict=True))
-    # One hop: 0.2 x 0.5. Two: 0.8 x 0.1.
-    assert (found["sr0"], found["sr0t0"]) == (0.1, 0.08)
-
-
 def test_a_trained_reranker_finds_the_property_that_no_word_names() -> None:
     cook = {"labels": ["person"], "job": "cook", "born": 1901, "description": "Tall."}
     graph = MemoryGraph([("ann", "R", "b")], seeds=[], nodes={"ann": cook})
