@@ -202,7 +202,7 @@ def test_events_have_gold_from_what_the_question_names() -> None:
     lexicon = load_lexicon()
     random = Random(3)
     kinds = set()
-    for _ in range(30):
+    for _ in range(120):
         world = make_event_world(lexicon, random)
         for _ in range(10):
             asked = ask_event(world, random)

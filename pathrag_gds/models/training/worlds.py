@@ -446,6 +446,10 @@ def _events(build: _Builder, hides_in: str) -> Iterator[Event]:
     frames = list(build.lexicon.frames)
     kinds = random.randint(4, 10)
     chosen = random.sample(frames, min(kinds, len(frames)))
+    if build.chance(0.25):
+        # Few kinds imply a relation; left to chance they would hardly be met.
+        implying = {kind for one in build.lexicon.implied for kind in one.kinds}
+        chosen += random.sample([f for f in frames if f.kind in implying] or frames[:1], 1)
     # Frames beside each other in the files are alike: neighbours make the hard cases.
     for frame in list(chosen):
         if random.random() < 0.5:
