@@ -873,10 +873,16 @@ def _ask_implied(world: World, event: Event, random: Random) -> Asked | None:
         way for of in world.events if who in of.parts for way in to_asked(of, _to_event(of, who))
     ]
     ends = {path.tail for path in gold}
+    same = {
+        kind
+        for one in world.asker.lexicon.implied
+        if one.questions == implied.questions
+        for kind in one.kinds
+    }
     decoys = [
         way
         for of in world.events
-        if who in of.parts and of.frame.kind not in implied.kinds
+        if who in of.parts and of.frame.kind not in same
         for role in of.roles
         for way in _to_role(role)(of, _to_event(of, who))
         if way.tail not in ends
