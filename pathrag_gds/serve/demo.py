@@ -268,7 +268,11 @@ def _search(
     clock: _Clock,
 ) -> SearchResult:
     with clock.step("search") as detail:
-        reranker = load_reranker(settings.reranker or None, encoder)
-        result = PathRAG(db, tenant=tenant, encoder=encoder, reranker=reranker).search(question)
+        # Only one that is named: `pathrag query` takes what was adapted to the tenant, too.
+        named = load_reranker(settings.reranker, encoder) if settings.reranker else None
+        rag = PathRAG(
+            db, tenant=tenant, encoder=encoder, reranker=named, home=settings.home or None
+        )
+        result = rag.search(question)
         detail.append(f"{result.stats.candidates} paths considered")
     return result

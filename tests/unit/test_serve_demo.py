@@ -15,6 +15,7 @@ from pathrag_gds.config import Connection, Settings
 from pathrag_gds.demo import DOCUMENT, keys
 from pathrag_gds.errors import ConfigError, EmbeddedServerError, EncoderMismatch, IndexMissing
 from pathrag_gds.models.encoder import load_encoder
+from pathrag_gds.models.reranker import Reranker
 from pathrag_gds.serve.demo import choose_tenant
 from pathrag_gds.server import Installation, ServerStatus
 from pathrag_gds.server.artifacts import find_lane
@@ -187,6 +188,28 @@ def test_what_was_broken_since_is_mended(stage: Stage, error: Exception) -> None
     stage.failures = [error]
     demo.run_demo(Settings("bolt://mine:7687"), None, progress=silent)
     assert stage.done == ["search", *PREPARED, "search"]
+
+
+@pytest.mark.parametrize(("named", "given"), [("", None), ("cosine", "cosine(all-MiniLM-L6-v2)")])
+def test_a_reranker_is_given_only_where_one_is_named(
+    named: str, given: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str | None, str | None]] = []
+
+    class Asked:
+        def __init__(
+            self, db: object, *, reranker: Reranker | None, home: str | None, **_: object
+        ) -> None:
+            asked.append((None if reranker is None else reranker.name, home))
+
+        def search(self, question: str) -> SearchResult:
+            return RESULT
+
+    monkeypatch.setattr(demo, "PathRAG", Asked)
+    settings = Settings(home="/mine", reranker=named)
+    db: Any = database()
+    demo._search(db, "default", load_encoder(None), settings, "?", demo._Clock())
+    assert asked == [(given, "/mine")]
 
 
 @pytest.mark.parametrize(
