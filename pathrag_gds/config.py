@@ -196,8 +196,9 @@ class SearchConfig:
         start_from: ``anchors``: at the entities that the question names, at seeds where it names
             none; ``both``: at both; ``seeds``: at seeds, as seeds/000 does.
         strategy: ``paths``: whole paths are read; ``chains``: only their chains of relations, once
-            each; ``both``: chains first, then the paths of the best; ``auto``: both where the
-            reranker was trained on chains, else paths.
+            each; ``both``: chains first, then the paths of the best; ``auto``: with a reranker that
+            was trained on chains both, or chains alone where nodes have nothing but names; else
+            paths.
         max_depth: Hops at most, 0 to 10; 0 ranks the seeds alone.
         min_depth: Below it each parent is guaranteed twice ``local_keep`` children.
         beam_width: Paths kept from one depth to the next, at least 1; with ``chains``, chains.

@@ -51,6 +51,7 @@ NODE_SYSTEM_KEYS = frozenset(
         "text_hash_alt",
     }
 )
+_NAMING_KEYS = frozenset({"aliases", "id", "name"}) | NODE_SYSTEM_KEYS
 RELATIONSHIP_SYSTEM_KEYS = frozenset({"chunk_ids", "key"})
 
 
@@ -109,6 +110,12 @@ class Ontology:
     def phrasing(self) -> dict[str, tuple[str, str]]:
         """Words of the types that have some, as the serialiser takes them."""
         return {t.name: (t.phrase, t.inverse) for t in self.relation_types if t.phrase or t.inverse}
+
+    @property
+    def nodes_tell(self) -> bool:
+        """Whether entities have more to tell than their names; so it is where nothing is known."""
+        keys = {key for t in self.entity_types for key in t.properties}
+        return not self.entity_types or bool(keys - _NAMING_KEYS)
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain JSON values."""

@@ -183,6 +183,7 @@ class _State:
             budget=min((budget for budget in budgets if budget), default=0),
             count_tokens=self.context.count_tokens,
             stop=self.out_of_time,
+            nodes_tell=self.context.ontology.nodes_tell,
         )
 
     # Statements

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from pathrag_gds.graph.schema import EntityType, Ontology, RelationType
 from pathrag_gds.types import DepthTrace
 from tests.fakes import MemoryGraph, WordOverlapReranker
 from tests.searching import ask, cuts, nodes
@@ -63,6 +66,16 @@ def test_auto_reads_chains_only_with_a_reranker_that_learnt_to() -> None:
     assert ask(graph, max_depth=1).stats.texts_scored == 2
     learnt = ask(graph, max_depth=1, changes={"reranker": ChainReading()})
     assert learnt.stats.texts_scored == 3
+
+
+@pytest.mark.parametrize(("properties", "texts"), [(("name",), 2), (("name", "description"), 3)])
+def test_auto_reads_chains_alone_where_nodes_have_nothing_but_names(
+    properties: tuple[str, ...], texts: int
+) -> None:
+    graph = MemoryGraph(FAN[:1], seeds=["s"])
+    ontology = Ontology("t", (RelationType("R", 1, max_out=1),), (EntityType("", 2, properties),))
+    changes = {"reranker": ChainReading(), "ontology": ontology}
+    assert ask(graph, max_depth=1, changes=changes).stats.texts_scored == texts
 
 
 def test_weak_prefixes_are_not_extended() -> None:
