@@ -25,6 +25,8 @@ from tests.statements import statement
 ROOT = Path(__file__).parents[2]
 FILES = [str(path) for path in (*NODE_FILES, *RELATIONSHIP_FILES, *CHUNK_FILES)]
 QUICK = ("--max-depth", "2", "--beam-width", "8", "--seed-k", "8")
+# What a command prints must not hang on trained weights.
+COSINE = (*QUICK, "--reranker", "cosine", "--min-prefix", "0")
 MILK = "Where did the milk spilling incident take place?"
 
 Run = Callable[..., Result]
@@ -65,7 +67,7 @@ def test_load_embed_and_ask(migrated: Database, pathrag: Run) -> None:
     embedded = json.loads(pathrag("embed", "--json").stdout)
     assert (embedded["entities"], embedded["chunks"], embedded["unchanged"]) == (104, 32, 0)
 
-    outcome = pathrag("query", MILK, *QUICK, "--json")
+    outcome = pathrag("query", MILK, *COSINE, "--json")
     told = json.loads(outcome.stdout)
     assert outcome.stderr == ""
     assert told["outcome"] == "answered"
@@ -100,7 +102,7 @@ def test_skipped_rows_end_with_the_code_of_partial_work(
 
 
 def test_piped_output_has_no_colour_and_fits_80_columns(demo: Database, pathrag: Run) -> None:
-    out = pathrag("query", MILK, *QUICK).stdout
+    out = pathrag("query", MILK, *COSINE).stdout
     assert "\x1b" not in out
     lines = out.splitlines()
     assert lines[0].startswith("Answer  ")
@@ -111,11 +113,11 @@ def test_piped_output_has_no_colour_and_fits_80_columns(demo: Database, pathrag:
 
 
 def test_explain_tells_seeds_and_every_depth(demo: Database, pathrag: Run) -> None:
-    told = json.loads(pathrag("explain", MILK, *QUICK, "--json").stdout)
+    told = json.loads(pathrag("explain", MILK, *COSINE, "--json").stdout)
     assert len(told["seeds"]) == 8
     assert [depth["depth"] for depth in told["depths"]] == [0, 1, 2]
     assert sum(cut["count"] for cut in told["cut"]) > 0
-    out = pathrag("explain", MILK, *QUICK).stdout
+    out = pathrag("explain", MILK, *COSINE).stdout
     assert out.count("\nDepth ") == 3
     assert "ranked below --beam-width" in out
     assert "Seeds: entities that its words and meaning lead to (5 of 8)" in out
@@ -123,10 +125,10 @@ def test_explain_tells_seeds_and_every_depth(demo: Database, pathrag: Run) -> No
 
 def test_filters_and_tenants_bind(demo: Database, pathrag: Run) -> None:
     wanted = ("--relationship-filter", '{"role": "spilled"}')
-    told = json.loads(pathrag("query", MILK, *QUICK, *wanted, "--json").stdout)
+    told = json.loads(pathrag("query", MILK, *COSINE, *wanted, "--json").stdout)
     hops = [hop for path in told["paths"] for hop in path["hops"]]
-    assert {hop["properties"]["role"] for hop in hops} <= {"spilled"}
-    outcome = pathrag("query", MILK, *QUICK, "--tenant", "nobody", "--json")
+    assert {hop["properties"]["role"] for hop in hops} == {"spilled"}
+    outcome = pathrag("query", MILK, *COSINE, "--tenant", "nobody", "--json")
     assert json.loads(outcome.stdout)["paths"] == []
     assert "Tenant 'nobody' has no entities" in outcome.stderr
 
@@ -280,11 +282,11 @@ def test_demo_from_nothing_and_again(
     assert [step["name"] for step in told["steps"]] == ["migrate", "load", "embed", "search"]
     result = told["result"]
     assert result["question"] == DEFAULT_QUESTION
-    assert len(result["paths"]) == 5
-    assert "whiskerville" in {node["id"] for path in result["paths"] for node in path["nodes"]}
+    assert result["answers"][0]["id"] == "whiskerville"
     assert told["next"][0].startswith('pathrag query "Who are Bob\'s friends?" --uri bolt://')
     nodes = counted(database, "default")
 
+    monkeypatch.setenv("PATHRAG_RERANKER", "cosine")
     again = pathrag("demo", "Who is Jane?").stdout
     assert counted(database, "default") == nodes
     assert "is in tenant default already, with its vectors" in again
