@@ -13,12 +13,25 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from pathrag_gds.graph.queries import all_queries
+from pathrag_gds.models.path_reranker import PathReranker, shipped_reranker
+from pathrag_gds.models.training.lexicon import load_lexicon
 from pathrag_gds.server.artifacts import locked
 from pathrag_gds.version import __version__
 
 pytestmark = pytest.mark.packaging
 
 ROOT = Path(__file__).parent.parent.parent
+RERANKER = ("model.onnx", "tokenizer.json", "reranker.json", "MODEL_CARD.md")
+CALIBRATION_TEXTS = ("calibration.txt", "calibration_pairs.txt")
+# Each file that load_lexicon names, and one of every kind that it looks for.
+LEXICON = (
+    "attributes.jsonl",
+    "events_home.jsonl",
+    "implied.jsonl",
+    "names.json",
+    "places.jsonl",
+    "relations_people.jsonl",
+)
 
 
 def run(*command: str, cwd: Path = ROOT, **environment: str) -> str:
@@ -86,6 +99,9 @@ def test_wheel_holds_the_whole_program_and_nothing_beside_it(wheel: Path) -> Non
         "pathrag_gds/migrations/V001__create_constraints.cypher",
         "pathrag_gds/models/all-MiniLM-L6-v2-int8/model.onnx",
         "pathrag_gds/models/all-MiniLM-L6-v2-int8/tokenizer.json",
+        *(f"pathrag_gds/models/path-reranker-int8/{name}" for name in RERANKER),
+        *(f"pathrag_gds/models/export/{name}" for name in CALIBRATION_TEXTS),
+        *(f"pathrag_gds/models/training/lexicon/{name}" for name in LEXICON),
     } <= inside
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
@@ -121,14 +137,25 @@ import pathrag_gds
 from pathrag_gds.graph.queries import all_queries, cypher_folder
 from pathrag_gds.migrate import migrations_folder
 from pathrag_gds.models.encoder import load_encoder
+from pathrag_gds.models.path_reranker import PathReranker
+from pathrag_gds.models.reranker import load_reranker
+from pathrag_gds.models.training.lexicon import load_lexicon
 from pathrag_gds.server.artifacts import locked
+encoder = load_encoder(None)
+reranker = load_reranker(None, encoder).reranker
+assert isinstance(reranker, PathReranker)
+lexicon = load_lexicon()
 print(json.dumps({
     "package": pathrag_gds.__file__,
     "cypher": str(cypher_folder()),
     "migrations": str(migrations_folder()),
     "queries": len(all_queries()),
     "jars": len(locked("lts")),
-    "vector": list(load_encoder(None).encode(["milk"]).shape),
+    "vector": list(encoder.encode(["milk"]).shape),
+    "reranker": reranker.fingerprint,
+    "scores": len(reranker.score("Who?", ["milk"])),
+    "relations": len(lexicon.relations),
+    "frames": len(lexicon.frames),
 }))
 """
     shown = json.loads(run(sys.executable, "-c", code, cwd=tmp_path, PYTHONPATH=str(site)))
@@ -139,6 +166,10 @@ print(json.dumps({
         "queries": len(all_queries()),
         "jars": len(locked("lts")),
         "vector": [1, 384],
+        "reranker": PathReranker(shipped_reranker()).fingerprint,
+        "scores": 1,
+        "relations": len(load_lexicon().relations),
+        "frames": len(load_lexicon().frames),
     }
 
 
