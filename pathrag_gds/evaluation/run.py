@@ -14,9 +14,11 @@ from typing import Any
 
 from pathrag_gds.config import SearchConfig
 from pathrag_gds.errors import ConfigError
+from pathrag_gds.evaluation.diagram import reliability_svg
 from pathrag_gds.evaluation.graph import reach_of
 from pathrag_gds.evaluation.judge import METRICS, judge
 from pathrag_gds.evaluation.metrics import (
+    Bin,
     calibration,
     mean,
     mean_of,
@@ -33,6 +35,7 @@ from pathrag_gds.evaluation.questions import (
 from pathrag_gds.evaluation.results import ResultsFile, read_rows
 from pathrag_gds.evaluation.systems import Asked, Opponent, Ranking, Setting
 from pathrag_gds.graph.queries import cypher_folder
+from pathrag_gds.models.files import write_whole
 from pathrag_gds.retrieve.serialize import TEXT_TEMPLATE_VERSION
 from pathrag_gds.types import Path as GraphPath
 from pathrag_gds.version import __version__
@@ -290,12 +293,14 @@ def _rounded(value: float | None) -> float | None:
 
 
 def write_summary(folder: Path, summary: Mapping[str, Any]) -> Path:
-    """Write a summary beside its rows, and give the path."""
+    """Write a summary beside its rows, and its reliability diagram; give the summary's path."""
     path = folder / Path(summary["results"]).with_suffix(".json")
     text = json.dumps(summary, ensure_ascii=False, indent=2) + "\n"
-    beside = path.with_name(path.name + ".new")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)
+    write_whole(path, text.encode())
+    if bins := summary["calibration"]["bins"]:
+        title = f"{summary['dataset']}, {summary['condition']}, {summary['method']}"
+        picture = reliability_svg([Bin(**one) for one in bins], title)
+        write_whole(path.with_suffix(".svg"), picture.encode())
     return path
 
 

@@ -106,7 +106,7 @@ def setting(*questions: Question, condition: Any = "plain", **config: Any) -> Se
     return Setting(
         dataset(*(questions or ASKED)),
         condition,
-        SearchConfig(max_depth=2, min_score=0.0, **config),
+        SearchConfig(max_depth=2, min_score=0.0, min_prefix=0.0, **config),
         load_encoder(None),
         WordOverlapReranker(),
         tenant="t",
@@ -171,6 +171,7 @@ def test_summary_adds_the_rows_up(tmp_path: Path) -> None:
     assert summary["command"] == "pathrag eval tale"
     assert summary["cost"]["round_trips"]["p50"] == 5
     written = write_summary(tmp_path, summary)
+    assert written.with_suffix(".svg").exists() == bool(summary["calibration"]["bins"])
     assert written.name == "tale.plain.path.json"
     assert json.loads(written.read_text())["metrics"] == summary["metrics"]
 
