@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -276,12 +276,8 @@ def _fill(forms: Sequence[str], x: str, random: Random) -> str:
 _DETERMINERS = re.compile(r"\b(?:the|a|an) ", re.IGNORECASE)
 
 
-def noise(question: str, random: Random, names: Iterable[str] = ()) -> str:
-    """Write a question as people do: mostly without capitals, often without the question mark.
-
-    Args:
-        names: Kept in their own capitals where the question is otherwise written small.
-    """
+def noise(question: str, random: Random) -> str:
+    """Write a question as people do: mostly without capitals, often without the question mark."""
     if random.random() < 0.06:
         question = _DETERMINERS.sub("", question)
     style = random.random()

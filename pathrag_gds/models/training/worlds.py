@@ -43,7 +43,6 @@ class World:
     events: tuple[Event, ...] = ()
     lies_in: tuple[str, ...] = ()
     lives_in: str = ""
-    hides_in: str = ""
     place_kinds: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -110,7 +109,7 @@ class _Builder:
     lexicon: Lexicon
     random: Random
     entities: dict[str, Entity] = field(default_factory=dict)
-    edges: list[Edge] = field(default_factory=list)
+    edges: dict[tuple[str, ...], Edge] = field(default_factory=dict)
     kinds: dict[str, list[str]] = field(default_factory=dict)
     kind_of: dict[str, str] = field(default_factory=dict)
     words: dict[str, RelationWords] = field(default_factory=dict)
@@ -217,8 +216,7 @@ class _Builder:
 
     def edge(self, source: str, type_: str, target: str, /, **properties: Any) -> Edge:
         edge = Edge(f"{source} {type_} {target}", source, target, type_, properties)
-        if edge.identity not in {e.identity for e in self.edges}:
-            self.edges.append(edge)
+        self.edges.setdefault(edge.identity, edge)
         return edge
 
     def type_of(self, words: RelationWords) -> tuple[str, bool]:
@@ -250,7 +248,7 @@ class _Builder:
     def linked(self, source: str, type_: str, forwards: bool) -> bool:
         return any(
             edge.type == type_ and (edge.source if forwards else edge.target) == source
-            for edge in self.edges
+            for edge in self.edges.values()
         )
 
     def properties(self) -> dict[str, Any]:
@@ -265,10 +263,10 @@ class _Builder:
         return {key: value}
 
     def finish(self, name: str) -> tuple[TrainingGraph, Asker]:
-        graph = TrainingGraph.of(name, self.entities.values(), self.edges)
+        graph = TrainingGraph.of(name, self.entities.values(), self.edges.values())
         domains: dict[str, tuple[str, ...]] = {}
         ranges: dict[str, tuple[str, ...]] = {}
-        for edge in self.edges:
+        for edge in self.edges.values():
             domains.setdefault(edge.type, self.entities[edge.source].labels)
             ranges.setdefault(edge.type, self.entities[edge.target].labels)
         asker = Asker(self.lexicon, domains, ranges, generic_share=0.15, given=dict(self.words))
@@ -391,7 +389,6 @@ def make_event_world(lexicon: Lexicon, random: Random) -> World:
         events,
         lies_in,
         lives_in,
-        hides_in,
         {id_: build.kind_of[id_] for id_ in graph.nodes},
     )
 
