@@ -217,6 +217,9 @@ class SearchConfig:
         depth_penalty: Subtracted from the score per hop.
         weight_rerank: Weight of the reranker's score.
         weight_chain: With ``both``, share of the chain in the reranker's score, from 0 to 1.
+        weight_similarity: What is added to the logit of a path's score for each unit by which what
+            one of its nodes tells is nearer to the question than its like; at least 0. Only with a
+            reranker that matches nodes, and for nodes with a description.
         weight_link: Weight of how surely the start was linked to the question.
         rel_types: Relationship types that may be followed; empty for all.
         labels: Labels that seeds and neighbours must have one of; empty for all.
@@ -245,6 +248,7 @@ class SearchConfig:
     depth_penalty: float = 0.0
     weight_rerank: float = 1.0
     weight_chain: float = 0.3
+    weight_similarity: float = 0.0
     weight_link: float = 0.0
     rel_types: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
@@ -284,6 +288,7 @@ class SearchConfig:
             "depth_penalty",
             "weight_rerank",
             "weight_chain",
+            "weight_similarity",
             "weight_link",
             "time_limit_s",
         ):
@@ -296,6 +301,10 @@ class SearchConfig:
         for name in ("min_score", "weight_chain"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"{name} must be from 0 to 1, not {getattr(self, name)!r}.")
+        if not self.weight_similarity >= 0:
+            raise ConfigError(
+                f"weight_similarity must not be below 0, but is {self.weight_similarity!r}."
+            )
         for name in ("rel_types", "labels"):
             values = getattr(self, name)
             named = isinstance(values, (list, tuple)) and all(isinstance(v, str) for v in values)

@@ -192,9 +192,12 @@ class RankedPath:
 
     Attributes:
         rank: From 1.
-        score: Orders the paths: weighted sum of ``terms``, unbounded.
+        score: Orders the paths: weighted sum of what reranker and vectors say and of ``link``,
+            less a penalty for depth; unbounded.
         confidence: In [0, 1]; thresholds apply to it.
-        terms: The parts of the score by name, before weighting.
+        terms: The parts of the score by name, before weighting: ``rerank``, in [0, 1];
+            ``similarity``, by how much what a node tells is nearer to the question than its like,
+            in [-1, 1], which is added, weighted, to the logit of ``rerank``; ``link``, in [0, 1].
         text: What the reranker read.
     """
 

@@ -87,6 +87,9 @@ def random_bert(
         "num_hidden_layers": layers,
         "num_attention_heads": heads,
         "hidden_size": hidden,
+        "intermediate_size": 2 * hidden,
+        "max_position_embeddings": 256,
+        "vocab_size": words,
         "layer_norm_eps": 1e-12,
     }
     return _write(folder, config, tensors, tokenizer)

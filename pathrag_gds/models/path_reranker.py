@@ -11,15 +11,15 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from pathrag_gds.errors import ModelError
-from pathrag_gds.models.encoder import MAX_TOKENS, fingerprint_of, well_formed
+from pathrag_gds.models.encoder import MAX_TOKENS, OnnxEncoder, fingerprint_of, well_formed
 from pathrag_gds.models.files import write_whole
 from pathrag_gds.models.onnx_model import MODEL_FILE, TOKENIZER_FILE, OnnxModel
-from pathrag_gds.models.reranker import DECIMALS, PathScore
+from pathrag_gds.models.reranker import DECIMALS, CosineReranker, PathScore
 from pathrag_gds.retrieve.serialize import TEXT_TEMPLATE_VERSION
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "PathReranker",
     "RerankerRecord",
     "pair_ids",
+    "shipped_matcher",
     "shipped_reranker",
 ]
 
@@ -47,6 +48,17 @@ _LEAST = 0.5 * 10**-DECIMALS
 def shipped_reranker() -> Path:
     """Give the folder of the reranker that ships with this package, there or not."""
     return Path(__file__).parent / "path-reranker-int8"
+
+
+def shipped_matcher() -> Path:
+    """Give the folder of the encoder that matches nodes with questions."""
+    return Path(__file__).parent / "node-matcher-int8"
+
+
+@cache
+def _matcher() -> CosineReranker:
+    """Give the one matcher of the process, so that rerankers share its model and its vectors."""
+    return CosineReranker(OnnxEncoder(shipped_matcher()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +271,15 @@ class PathReranker:
             PathScore(round(answer, DECIMALS), round(prefix, DECIMALS))
             for answer, prefix in values.tolist()
         ]
+
+    def match(self, question: str, texts: Sequence[str]) -> list[float]:
+        """Give how near each text is to the question; no texts, nothing.
+
+        It is the cosine of their vectors, 0 for a negative one. The encoder ships with the package
+        and was trained to find the event that a question speaks of in other words
+        (``pathrag_gds.models.training.contrastive``); vectors of texts are kept.
+        """
+        return [score.answer for score in _matcher().score(question, texts)]
 
 
 def pair_ids(

@@ -29,11 +29,13 @@ __all__ = [
     "ChainReader",
     "CosineReranker",
     "CrossEncoderReranker",
+    "NodeMatcher",
     "PathScore",
     "Reranker",
     "TokenReader",
     "confidence_of",
     "load_reranker",
+    "matcher_of",
     "reader_of",
     "reads_chains",
 ]
@@ -129,6 +131,21 @@ def reader_of(reranker: Reranker, otherwise: TokenReader) -> TokenReader:
     """Give what counts the tokens of a reranker's texts: itself, or else another model."""
     inner = reranker.reranker if isinstance(reranker, CachedReranker) else reranker
     return inner if isinstance(inner, TokenReader) else otherwise
+
+
+@runtime_checkable
+class NodeMatcher(Protocol):
+    """A reranker that also tells which of many nodes a question speaks of, by what they tell."""
+
+    def match(self, question: str, texts: Sequence[str]) -> list[float]:
+        """Give how near each text is to the question, from 0 to 1; no texts, nothing."""
+        ...
+
+
+def matcher_of(reranker: Reranker) -> NodeMatcher | None:
+    """Give what matches nodes for a reranker: itself, where it can."""
+    inner = reranker.reranker if isinstance(reranker, CachedReranker) else reranker
+    return inner if isinstance(inner, NodeMatcher) else None
 
 
 class CosineReranker:

@@ -26,6 +26,8 @@ class Candidate:
         start_rank: Rank of its start among anchors and seeds, from 0.
         chain: Text of its chain of relations, equal for paths of one chain; empty where chains are
             not read.
+        rerank: What the reranker alone made of ``answer``.
+        similarity: By how much its nodes are nearer to the question than their like.
     """
 
     path: Path
@@ -37,6 +39,8 @@ class Candidate:
     parent: int = -1
     start_rank: int = 0
     chain: str = ""
+    rerank: float = 0.0
+    similarity: float = 0.0
 
     @property
     def key(self) -> PathKey:

@@ -7,14 +7,17 @@ paths must be read; the chains then say which of them first.
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pathrag_gds.config import SearchConfig
-from pathrag_gds.models.reranker import Reranker, reads_chains
+from pathrag_gds.models.reranker import Reranker, matcher_of, reads_chains
 from pathrag_gds.retrieve.serialize import (
     Phrasing,
     chain_text,
+    node_text,
     path_text,
     property_text,
 )
@@ -47,13 +50,18 @@ class Reading:
     Attributes:
         text: What it read of this path: the whole path where it read that, else the chain.
         chain: Text of its chain; equal for paths of one chain, empty where chains are not read.
-        answer: That the path ends at the answer, from 0 to 1.
+        rerank: That the path ends at the answer by its words alone, from 0 to 1.
+        similarity: By how much its nodes are nearer to the question than their like, from -1 to 1;
+            0 where nothing is told.
+        answer: That it ends at the answer by both, from 0 to 1.
         prefix: That it or an extension of it does, from 0 to 1.
     """
 
     child: Child
     text: str
     chain: str
+    rerank: float
+    similarity: float
     answer: float
     prefix: float
 
@@ -68,6 +76,10 @@ class Scorer:
         count_tokens: How the reranker counts; needed with a budget.
         stop: Asked between batches; True ends the reading.
         nodes_tell: Nodes have more to tell than their names.
+
+    Attributes:
+        nearness: How near what a node tells is to the question, by id, for nodes met so far.
+        named: Nodes that the question names.
     """
 
     question: str
@@ -79,6 +91,8 @@ class Scorer:
     stop: Callable[[], bool]
     nodes_tell: bool = True
     scores: dict[str, tuple[float, float]] = field(default_factory=dict)
+    nearness: dict[str, float] = field(default_factory=dict)
+    named: frozenset[str] = frozenset()
     cache_hits: int = 0
     strategy: str = field(init=False)
 
@@ -127,9 +141,10 @@ class Scorer:
             for child in chosen
         ]
         self._score(texts)
+        similar = self._nearness([child.path for child in chosen], entities)
         readings = [
-            self._of_path(child, text, chains.get(child.path, ""))
-            for child, text in zip(chosen, texts, strict=True)
+            self._of_path(child, text, chains.get(child.path, ""), similarity)
+            for child, text, similarity in zip(chosen, texts, similar, strict=True)
             if text in self.scores
         ]
         return readings, len(ranked) - len(chosen), late + len(chosen) - len(readings)
@@ -148,16 +163,47 @@ class Scorer:
         return (-self.scores[chain][1] if chain else 0.0, child.turn, child.parent)
 
     def _of_chain(self, child: Child, chain: str) -> Reading:
-        return Reading(child, chain, chain, *self.scores[chain])
+        answer, prefix = self.scores[chain]
+        return Reading(child, chain, chain, answer, 0.0, answer, prefix)
 
-    def _of_path(self, child: Child, text: str, chain: str) -> Reading:
-        answer, prefix = self.scores[text]
+    def _nearness(self, paths: Sequence[Path], entities: Mapping[str, Entity]) -> list[float]:
+        """Say how much nearer each path is to the question than its like.
+
+        A path is as near as the nearest of its nodes that tell something and that the question does
+        not name; a node's nearness counts from the mean of those with its labels.
+        """
+        matcher = matcher_of(self.reranker)
+        if not self.config.weight_similarity or matcher is None:
+            return [0.0] * len(paths)
+        nodes = dict.fromkeys(node for path in paths for node in path.nodes)
+        unread = [
+            node
+            for node in nodes
+            if node not in self.nearness and node not in self.named and entities[node].description
+        ]
+        texts = [node_text(entities[node]) for node in unread]
+        self.nearness |= zip(unread, matcher.match(self.question, texts), strict=True)
+        alike: dict[tuple[str, ...], list[float]] = defaultdict(list)
+        for node, near in self.nearness.items():
+            alike[entities[node].labels].append(near)
+        means = {labels: math.fsum(found) / len(found) for labels, found in alike.items()}
+        above = {node: near - means[entities[node].labels] for node, near in self.nearness.items()}
+        return [
+            round(max((above[node] for node in path.nodes if node in above), default=0.0), 6)
+            for path in paths
+        ]
+
+    def _of_path(self, child: Child, text: str, chain: str, similarity: float) -> Reading:
+        rerank, prefix = self.scores[text]
         if chain:
             share = self.config.weight_chain
             of_chain = self.scores[chain]
-            answer = round((1 - share) * answer + share * of_chain[0], 6)
+            rerank = round((1 - share) * rerank + share * of_chain[0], 6)
             prefix = round((1 - share) * prefix + share * of_chain[1], 6)
-        return Reading(child, text, chain, answer, prefix)
+        shift = self.config.weight_similarity * similarity
+        return Reading(
+            child, text, chain, rerank, similarity, shifted(rerank, shift), shifted(prefix, shift)
+        )
 
     def _score(self, texts: Sequence[str]) -> None:
         """Let the reranker read the texts it has not read, as long as there is time."""
@@ -169,3 +215,13 @@ class Scorer:
             batch = unread[first : first + _BATCH]
             for text, score in zip(batch, self.reranker.score(self.question, batch), strict=True):
                 self.scores[text] = (score.answer, score.prefix)
+
+
+def shifted(probability: float, shift: float) -> float:
+    """Add to the logit of a probability; 0 and 1, and a shift of 0, leave it as it is.
+
+    Rounded to 6 decimals.
+    """
+    if not shift or not 0 < probability < 1:
+        return probability
+    return round(1 / (1 + (1 / probability - 1) * math.exp(-shift)), 6)

@@ -352,6 +352,7 @@ class _State:
         """Make a path of no hop of every node that paths may start from, and score it."""
         self.entities.update(found.entities)
         self.link_score = {anchor.id: anchor.score for anchor in found.anchors}
+        self.scorer.named = frozenset(self.link_score)
         anchors = [a.id for a in found.anchors if self.config.start_from != "seeds"]
         seeds = [s.id for s in found.seeds if self.config.start_from != "anchors" or not anchors]
         ids = dict.fromkeys(anchors + seeds)
@@ -418,6 +419,8 @@ class _State:
                     path=reading.child.path,
                     text=reading.text,
                     chain=reading.chain,
+                    rerank=reading.rerank,
+                    similarity=reading.similarity,
                     answer=reading.answer,
                     prefix=reading.prefix,
                     score=self._total(answer, reading.child.path, depth),
@@ -473,7 +476,8 @@ class _State:
             score=candidate.score,
             confidence=self._confidence(candidate),
             terms={
-                "rerank": candidate.answer,
+                "rerank": candidate.rerank,
+                "similarity": candidate.similarity,
                 "link": self.link_score.get(path.start, 0.0),
             },
             text=candidate.text,

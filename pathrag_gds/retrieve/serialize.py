@@ -21,6 +21,7 @@ __all__ = [
     "Phrasing",
     "chain_text",
     "entity_text",
+    "node_text",
     "path_text",
     "property_text",
     "relation_phrase",
@@ -37,6 +38,14 @@ Phrasing = Mapping[str, tuple[str, str]]
 """By relationship type: how to say it forwards and, if not empty, backwards."""
 
 
+def node_text(entity: Entity) -> str:
+    """Tell an entity's name, labels and description: ``"Bob is a cat. A grey tabby."``."""
+    name = _one_line(entity.name)
+    labels = " and ".join(_spaced(label) for label in entity.labels)
+    told = f"{name} is a {labels}." if labels else f"{name}."
+    return f"{told} {_sentence(entity.description)}" if entity.description else told
+
+
 def entity_text(entity: Entity) -> str:
     """Describe an entity in one line.
 
@@ -45,10 +54,7 @@ def entity_text(entity: Entity) -> str:
     alone gives ``"Bob."``.
     """
     name = _one_line(entity.name)
-    labels = " and ".join(_spaced(label) for label in entity.labels)
-    parts = [f"{name} is a {labels}." if labels else f"{name}."]
-    if entity.description:
-        parts.append(_sentence(entity.description))
+    parts = [node_text(entity)]
     aliases = entity.properties.get("aliases")
     if aliases:
         parts.append(f"{name} is also called {_value(aliases)}.")

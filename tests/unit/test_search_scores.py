@@ -77,7 +77,7 @@ def test_link_score_of_an_anchor_counts_with_its_weight() -> None:
     assert nodes(ask(graph, scores, question=question, start_from="both")) == ["y", "x"]
     result = ask(graph, scores, question=question, start_from="both", weight_link=0.2)
     assert [(p.path.start, p.score) for p in result.paths] == [("x", 0.6), ("y", 0.5)]
-    assert result.paths[0].terms == {"rerank": 0.4, "link": 1.0}
+    assert result.paths[0].terms == {"rerank": 0.4, "similarity": 0.0, "link": 1.0}
     assert [a.id for a in result.anchors] == ["x"]
 
 

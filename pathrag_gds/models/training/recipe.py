@@ -21,7 +21,6 @@ from dataclasses import replace
 from itertools import islice, pairwise
 from pathlib import Path as FilePath
 from random import Random
-from typing import Any
 
 from pathrag_gds.models.encoder import load_encoder
 from pathrag_gds.models.training.candidates import Asked
@@ -54,12 +53,23 @@ _HELD_OUT = 14
 
 
 def held_out_lexicon(lexicon: Lexicon, held_out: bool) -> Lexicon:
-    """Give the entries that are trained on, or those that are held out: every fourteenth."""
+    """Give the entries that are trained on, or those that are held out: about one in fourteen.
 
-    def part(items: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple(x for n, x in enumerate(items) if (n % _HELD_OUT == 0) == held_out)
+    An entry's own words decide, so that it stays where it is when others are added.
+    """
 
-    return replace(lexicon, relations=part(lexicon.relations), frames=part(lexicon.frames))
+    def chosen(name: str) -> bool:
+        return (int(hashlib.md5(name.encode()).hexdigest(), 16) % _HELD_OUT == 0) == held_out
+
+    return replace(
+        lexicon,
+        relations=tuple(
+            words
+            for words in lexicon.relations
+            if chosen(f"{words.types[0]} {words.source.kind} {words.target.kind}")
+        ),
+        frames=tuple(frame for frame in lexicon.frames if chosen(frame.kind)),
+    )
 
 
 def training_groups(

@@ -357,13 +357,17 @@ _LIVES = ("lives in", "resides in", "home", "inhabits", "dwells in", "stays at",
 _HIDES = ("hides in", "waits in", "sits in", "seen in", "stayed in", "was in")
 
 
-def make_event_world(lexicon: Lexicon, random: Random) -> World:
-    """Make a world of people, places within places, things, and 10 to 28 events."""
+def make_event_world(lexicon: Lexicon, random: Random, *, size: int = 1) -> World:
+    """Make a world of people, places within places, things, and events.
+
+    Args:
+        size: How often 9 to 24 events, and people and places for them.
+    """
     build = _Builder(lexicon, random)
-    lies_in = _places(build)
-    for _ in range(random.randint(5, 12)):
+    lies_in = _places(build, size)
+    for _ in range(size * random.randint(5, 12)):
         build.entity("person")
-    for _ in range(random.randint(1, 5)):
+    for _ in range(size * random.randint(1, 5)):
         build.entity("animal")
     if random.random() < 0.3:
         for _ in range(random.randint(1, 3)):
@@ -381,7 +385,7 @@ def make_event_world(lexicon: Lexicon, random: Random) -> World:
     for words in random.sample(small, min(len(small), random.randint(1, 5))):
         build.relate(words, random.randint(3, 9))
     hides_in = build.type_style(build.pick(_HIDES))
-    events = tuple(_events(build, hides_in))
+    events = tuple(_events(build, hides_in, size))
     graph, asker = build.finish("events")
     return World(
         graph,
@@ -393,15 +397,15 @@ def make_event_world(lexicon: Lexicon, random: Random) -> World:
     )
 
 
-def _places(build: _Builder) -> tuple[str, ...]:
+def _places(build: _Builder, size: int) -> tuple[str, ...]:
     words = {place.kind: place for place in build.lexicon.places}
     large = build.pick(("region", "country", "region"))
     middle = build.pick(("village", "village", "town"))
     regions = [build.entity(large) for _ in range(build.random.randint(1, 2))]
-    villages = [build.entity(middle) for _ in range(build.random.randint(2, 4))]
-    houses = [build.entity("house") for _ in range(build.random.randint(3, 6))]
-    rooms = [build.entity("room") for _ in range(build.random.randint(4, 8))]
-    outside = [build.entity("outdoor") for _ in range(build.random.randint(2, 5))]
+    villages = [build.entity(middle) for _ in range(size * build.random.randint(2, 4))]
+    houses = [build.entity("house") for _ in range(size * build.random.randint(3, 6))]
+    rooms = [build.entity("room") for _ in range(size * build.random.randint(4, 8))]
+    outside = [build.entity("outdoor") for _ in range(size * build.random.randint(2, 5))]
     types = [
         build.type_style(build.pick(_relation_types(words.get(kind))))
         for kind in (middle, "house", "room", "outdoor")
@@ -427,7 +431,7 @@ def _relation_types(words: PlaceWords | None) -> Sequence[str]:
     return words.relation_types if words else ("located in", "part of", "in")
 
 
-def _events(build: _Builder, hides_in: str) -> Iterator[Event]:
+def _events(build: _Builder, hides_in: str, size: int) -> Iterator[Event]:
     random = build.random
     involve = build.type_style(build.pick(_INVOLVE))
     place_type = build.type_style(build.pick(_TAKES_PLACE))
@@ -441,7 +445,7 @@ def _events(build: _Builder, hides_in: str) -> Iterator[Event]:
     told_roles = build.chance(0.3)
     timed = build.pick((0.0, 0.3, 0.9))
     frames = list(build.lexicon.frames)
-    kinds = random.randint(4, 10)
+    kinds = size * random.randint(4, 10)
     chosen = random.sample(frames, min(kinds, len(frames)))
     if build.chance(0.25):
         # Few kinds imply a relation; left to chance they would hardly be met.
@@ -451,7 +455,7 @@ def _events(build: _Builder, hides_in: str) -> Iterator[Event]:
     for frame in list(chosen):
         if random.random() < 0.5:
             chosen.append(frames[(frames.index(frame) + 1) % len(frames)])
-    wanted = random.randint(9, 24)
+    wanted = size * random.randint(9, 24)
     for _ in range(wanted):
         frame = build.pick(chosen)
         roles = {role: _player(build, frame, role) for role in frame.roles}
