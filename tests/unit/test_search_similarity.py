@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ class Matching(WordOverlapReranker):
 
 
 def search(
-    near: Mapping[str, float], told: Mapping[str, Mapping[str, object]] = TOLD, weight: float = 4
+    near: Mapping[str, float], told: Mapping[str, Mapping[str, Any]] = TOLD, weight: float = 4
 ) -> tuple[dict[str, tuple[float, ...]], list[str]]:
     matching = Matching(SCORES, near)
     result = ask(
@@ -76,7 +77,7 @@ def test_nodes_that_tell_nothing_are_not_matched() -> None:
 
 
 def test_nodes_are_compared_with_those_of_their_labels() -> None:
-    told = {**TOLD, "e2": {"description": "It snowed."}}
+    told: Mapping[str, Mapping[str, Any]] = {**TOLD, "e2": {"description": "It snowed."}}
     found, _ = search({"e0": 0.1, "e1": 0.3, "e2": 0.9}, told)
     assert [found[name][2] for name in ("se0", "se1", "se2")] == [-0.1, 0.1, 0.0]
 
