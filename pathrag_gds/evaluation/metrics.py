@@ -180,7 +180,15 @@ def _identities(paths: Any) -> set[tuple[object, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Answers of like confidence: how many, how sure, how often right."""
+    """Answers of like confidence.
+
+    Attributes:
+        low: Lower end of the range, in [0, 1].
+        high: Upper end.
+        count: Answers in it, at least one.
+        confidence: Their mean confidence.
+        accuracy: Share of them that are right.
+    """
 
     low: float
     high: float
@@ -211,7 +219,8 @@ def calibration(pairs: Sequence[tuple[float, float]], *, bins: int = 10) -> Cali
     """Compare confidence with what came true.
 
     Args:
-        pairs: Confidence in [0, 1], and 1 for a right answer, 0 for a wrong one.
+        pairs: Confidence in [0, 1], and 1 for a right answer, 0 for a wrong one; labels between
+            the two count as that much right.
         bins: Of equal width; 1.0 belongs to the last.
     """
     if not pairs:

@@ -167,6 +167,15 @@ def test_calibration_by_hand() -> None:
     assert calibration([]) == Calibration(None)
 
 
+def test_calibration_takes_labels_between_right_and_wrong() -> None:
+    found = calibration([(0.1, 0.0), (0.4, 0.5), (0.45, 1.0)], bins=2)
+    assert found.bins == (Bin(0.0, 0.5, 3, 0.316667, 0.5),)
+    assert found.to_dict() == {
+        "error": 0.183333,
+        "bins": [{"low": 0.0, "high": 0.5, "count": 3, "confidence": 0.316667, "accuracy": 0.5}],
+    }
+
+
 def test_means_leave_out_what_is_not_there() -> None:
     assert mean([1.0, None, 0.0]) == 0.5
     assert mean([None]) is None

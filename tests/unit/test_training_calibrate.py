@@ -1,4 +1,4 @@
-"""Platt scaling, reliability, and the figures of a ranking, against values made by hand."""
+"""Platt scaling, and the figures of a ranking, against values made by hand."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pathrag_gds.models.training.batches import TokenisedGroups
-from pathrag_gds.models.training.calibrate import platt, reliability
+from pathrag_gds.models.training.calibrate import platt
 from pathrag_gds.models.training.measures import area_under_curve, measure, measure_by_source
 
 
@@ -54,17 +54,6 @@ def test_platt_learns_nothing_from_one_kind(labels: list[float]) -> None:
 def test_platt_of_extreme_logits_is_finite() -> None:
     found = platt([-1000.0, 1000.0, -900.0, 900.0] * 10, [0, 1, 1, 0] * 10)
     assert np.isfinite([found.slope, found.intercept]).all()
-
-
-def test_reliability_of_bins() -> None:
-    found = reliability([0.05, 0.15, 0.95, 1.0], [0, 1, 1, 1], bins=10)
-    # (0.05 + 0.85 + 2 * 0.025) / 4
-    assert found.error == pytest.approx(0.2375)
-    assert [b.count for b in found.bins] == [1, 1, 0, 0, 0, 0, 0, 0, 0, 2]
-    assert found.bins[9].confidence == pytest.approx(0.975)
-    assert found.bins[9].right == 1
-    assert (found.bins[2].low, found.bins[2].high) == (0.2, 0.3)
-    assert reliability([], []).error == 0
 
 
 def test_the_area_counts_ties_half() -> None:

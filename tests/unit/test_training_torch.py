@@ -268,6 +268,10 @@ def test_training_learns_and_reports(base: Base, data: TokenisedGroups, tmp_path
     assert report["held_out"]["hit"] == 1
     assert report["held_out"]["sources"]["colours"]["groups"] == 60
     assert report["calibration"]["slope"] > 0
+    assert 0 <= report["calibration"]["error_after"] <= 1
+    bins = report["calibration"]["bins"]
+    assert sum(found["count"] for found in bins) == 180
+    assert set(bins[0]) == {"low", "high", "count", "confidence", "accuracy"}
     assert report["machine"]["threads"] == 1
     saved = load_base(tmp_path)
     logits = predict(Network(saved.bert, precision="float32"), data)

@@ -1,53 +1,19 @@
-"""From the raw answer of a model to how often it is right: Platt scaling, and its test."""
+"""From the raw answer of a model to how often it is right: Platt scaling.
+
+How well it did is said by :func:`pathrag_gds.evaluation.metrics.calibration`.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pathrag_gds.models.path_reranker import Calibration
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = ["Reliability", "ReliabilityBin", "platt", "reliability"]
+__all__ = ["platt"]
 
 _STEPS = 100
 _CLOSE_ENOUGH = 1e-10
 _LEAST_SLOPE = 1e-3
-
-
-@dataclass(frozen=True, slots=True)
-class ReliabilityBin:
-    """Pairs whose confidence lies in one range.
-
-    Attributes:
-        low: Lower end of the range, from 0 to 1.
-        high: Upper end, from 0 to 1.
-        count: Pairs in it.
-        confidence: Their mean confidence; 0 without pairs.
-        right: Share of them that are right; 0 without pairs.
-    """
-
-    low: float
-    high: float
-    count: int
-    confidence: float
-    right: float
-
-
-@dataclass(frozen=True, slots=True)
-class Reliability:
-    """How far confidence and truth are apart.
-
-    Attributes:
-        error: Expected calibration error, from 0 to 1: the mean distance of the bins' confidence
-            and share of right ones, weighted by their pairs; 0 without pairs.
-        bins: Of equal width, from 0 to 1.
-    """
-
-    error: float
-    bins: tuple[ReliabilityBin, ...]
 
 
 def platt(logits: Any, labels: Any) -> Calibration:
@@ -87,31 +53,6 @@ def platt(logits: Any, labels: Any) -> Calibration:
         if previous - loss < _CLOSE_ENOUGH:
             break
     return Calibration(max(float(weights[0]), _LEAST_SLOPE), float(weights[1]))
-
-
-def reliability(confidence: Sequence[float] | Any, labels: Any, *, bins: int = 10) -> Reliability:
-    """Compare confidence with truth.
-
-    Args:
-        confidence: From 0 to 1, (pairs,).
-        labels: From 0 to 1, (pairs,).
-        bins: Number of ranges.
-    """
-    import numpy as np
-
-    values = np.asarray(confidence, np.float64)
-    truth = np.asarray(labels, np.float64)
-    places = np.clip((values * bins).astype(int), 0, bins - 1)
-    found = []
-    error = 0.0
-    for place in range(bins):
-        inside = places == place
-        count = int(inside.sum())
-        mean = float(values[inside].mean()) if count else 0.0
-        share = float(truth[inside].mean()) if count else 0.0
-        error += count * abs(mean - share)
-        found.append(ReliabilityBin(place / bins, (place + 1) / bins, count, mean, share))
-    return Reliability(error / max(len(values), 1), tuple(found))
 
 
 def _sigmoid(x: Any) -> Any:

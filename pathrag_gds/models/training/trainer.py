@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pathrag_gds.errors import ConfigError, ModelError
+from pathrag_gds.evaluation import metrics
 from pathrag_gds.models.encoder import MAX_TOKENS
 from pathrag_gds.models.files import write_whole
 from pathrag_gds.models.path_reranker import OUTPUTS, Calibration
 from pathrag_gds.models.training.base import Base, save_model
 from pathrag_gds.models.training.batches import TokenisedGroups, epoch_batches, runs_of
-from pathrag_gds.models.training.calibrate import platt, reliability
+from pathrag_gds.models.training.calibrate import platt
 from pathrag_gds.models.training.measures import Figures, measure, measure_by_source
 from pathrag_gds.models.training.network import (
     PRECISIONS,
@@ -571,8 +572,10 @@ def group_loss(logits: Any, labels: Any, members: list[list[int]], listwise: flo
 def _results(
     logits: Matrix, data: TokenisedGroups, figures: Figures, calibration: Calibration
 ) -> dict[str, Any]:
-    raw = reliability(_probabilities(logits[:, 0], Calibration()), data.answer)
-    scaled = reliability(_probabilities(logits[:, 0], calibration), data.answer)
+    raw, scaled = (
+        metrics.calibration(_told_and_true(logits[:, 0], data.answer, scaling)).to_dict()
+        for scaling in (Calibration(), calibration)
+    )
     by_source = measure_by_source(logits, data)
     return {
         "held_out": figures.to_dict()
@@ -580,18 +583,20 @@ def _results(
         "calibration": asdict(calibration)
         | {
             "kind": "platt",
-            "error_before": round(raw.error, 4),
-            "error_after": round(scaled.error, 4),
-            "bins": [asdict(found) for found in scaled.bins],
+            "error_before": raw["error"],
+            "error_after": scaled["error"],
+            "bins": scaled["bins"],
         },
     }
 
 
-def _probabilities(logits: Any, calibration: Calibration) -> Any:
+def _told_and_true(logits: Any, labels: Any, calibration: Calibration) -> list[tuple[float, float]]:
+    """Give the probability that each pair is said to be right with, and its label."""
     import numpy as np
 
     scaled = calibration.slope * logits.astype(np.float64) + calibration.intercept
-    return 1 / (1 + np.exp(-np.clip(scaled, -50, 50)))
+    told = 1 / (1 + np.exp(-np.clip(scaled, -50, 50)))
+    return list(zip(told.tolist(), labels.tolist(), strict=True))
 
 
 def _some_groups(data: TokenisedGroups) -> TokenisedGroups:
