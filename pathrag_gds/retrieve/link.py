@@ -14,6 +14,8 @@ __all__ = ["STOP_WORDS", "Mention", "choose_anchors", "content_terms", "mentions
 MAX_WORDS = 256
 MAX_NAME_WORDS = 12
 _EDGE = "\"'`.,;:!?()[]{}<>«»“”‘’„…¿¡*"
+_OPENING = frozenset("\"'“‘«„[")
+_CLOSING = frozenset("\"'”’»“]")
 _POSSESSIVE = re.compile(r"(?:['’]s|['’])$")
 
 # Words that carry no content of their own in a question. A name made of them alone ("It") counts
@@ -59,15 +61,18 @@ def mentions(question: str) -> tuple[Mention, ...]:
             end = start + length
             whole = " ".join(folded[start:end])
             bare = whole.strip(_EDGE + " ")
-            keys = tuple(dict.fromkeys(k for k in (whole, bare, _POSSESSIVE.sub("", bare)) if bare))
+            # Once more: in "[Bob]'s" the bracket is not at the end.
+            owner = _POSSESSIVE.sub("", bare).strip(_EDGE + " ")
+            keys = tuple(dict.fromkeys(k for k in (whole, bare, owner) if bare))
             if keys:
                 found.append(Mention(start, end, keys, _marked(raw, start, end)))
     return tuple(found)
 
 
 def _marked(raw: Sequence[str], start: int, end: int) -> bool:
-    first, last = raw[start], raw[end - 1]
-    quoted = first[:1] in "\"'“‘«„[" and last.rstrip(".,;:?!")[-1:] in "\"'”’»“]"
+    first, last = raw[start], raw[end - 1].rstrip(".,;:?!")
+    closed = any(word[-1:] in _CLOSING for word in (last, _POSSESSIVE.sub("", last)))
+    quoted = first[:1] in _OPENING and closed
     capital = start > 0 and first.strip(_EDGE)[:1].isupper()
     return bool(first) and (quoted or capital)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pathrag_gds.retrieve.link import (
     Mention,
     choose_anchors,
@@ -86,6 +88,17 @@ def test_name_of_stop_words_counts_where_the_question_marks_it() -> None:
 
 def test_possessive_links() -> None:
     assert anchors("What colour is Bob’s fur?", bob="Bob") == [("bob", "bob")]
+
+
+@pytest.mark.parametrize("name", ["[Bob]'s", "[Bob]’s", '"Bob"\'s', "“Bob”'s"])
+def test_the_possessive_of_a_marked_name_links(name: str) -> None:
+    assert anchors(f"who are {name} friends?", bob="Bob") == [("bob", "bob")]
+
+
+def test_a_possessive_leaves_a_name_of_stop_words_marked() -> None:
+    assert anchors("who directed [it]'s sequel?", it="It") == [("it", "it")]
+    assert anchors("who directed [all of us]'s sequel?", all="All of Us") == [("all", "all of us")]
+    assert anchors("who directed it's sequel?", it="It") == []
 
 
 def test_exact_mention_scores_one() -> None:
