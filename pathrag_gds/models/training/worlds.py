@@ -24,6 +24,7 @@ __all__ = ["World", "ask_event", "make_event_world", "make_relation_world"]
 T = TypeVar("T")
 
 _NAMED = frozenset({"person", "animal", "organisation"})
+_PLACES = frozenset({"region", "country", "village", "town", "house", "room", "outdoor"})
 _SYLLABLES = "ba ke lo mi nu ra so ti ve zo dar fen gol hin jor kas lum mer nol pas rin sul tor vel"
 
 
@@ -114,6 +115,8 @@ class _Builder:
     kind_of: dict[str, str] = field(default_factory=dict)
     words: dict[str, RelationWords] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
+    # What stands in a sentence without an article of ours.
+    proper: set[str] = field(default_factory=set)
     type_style: Callable[[str], str] = field(init=False)
     name_style: Callable[[str], str] = field(init=False)
     label_style: Callable[[str], str] = field(init=False)
@@ -159,6 +162,8 @@ class _Builder:
         )
         self.kinds.setdefault(kind, []).append(id_)
         self.kind_of[id_] = kind
+        if _is_proper(kind, name):
+            self.proper.add(id_)
         return id_
 
     def attributes(self, kind: str) -> dict[str, Any]:
@@ -302,6 +307,20 @@ def _pool(kind: str) -> str:
     return _POOLS.get(kind, kind)
 
 
+def _is_proper(kind: str, name: str) -> bool:
+    """Say whether a name needs no article: "Bob", "Rose Cottage", "The Gables".
+
+    A kitchen and a Sunday roast need one: only of places do capitals tell, for a house may be
+    "Larkrise" or "lighthouse".
+
+    Args:
+        name: As in the lexicon, before the world's style took its capitals.
+    """
+    if kind in _NAMED or name.lower().startswith(("the ", "a ", "an ")):
+        return True
+    return kind in _PLACES and not any(word[:1].islower() for word in name.split())
+
+
 def make_relation_world(lexicon: Lexicon, random: Random) -> World:
     """Make a world of 8 to 16 relations over kinds that hang together, and 30 to 90 entities."""
     build = _Builder(lexicon, random)
@@ -330,7 +349,6 @@ def make_relation_world(lexicon: Lexicon, random: Random) -> World:
 # Events
 
 
-_ORDER = ("region", "village", "house", "room")
 _INVOLVE = (
     "involve",
     "involves",
@@ -520,9 +538,7 @@ def _articles(build: _Builder, roles: Mapping[str, str], where: str) -> dict[str
     said = {}
     for role, id_ in [*roles.items(), ("place", where)]:
         bare = build.entities[id_].name.replace("_", " ")
-        named = build.kind_of[id_] in _NAMED or bare[:1].isupper()
-        named = named or bare.lower().startswith(("the ", "a ", "an "))
-        said[role] = bare if named else f"the {bare}"
+        said[role] = bare if id_ in build.proper else f"the {bare}"
         said[f"{role}.bare"] = bare
     return said
 
