@@ -190,11 +190,15 @@ def _joined(found: Sequence[RelationWords]) -> RelationWords:
 
 def _splitter(graph: TrainingGraph, asker: Asker, random: Random) -> Callable[[Asked], bool]:
     """Give what says of a question whether it is held out."""
-    chains = {_chain(asked) for asked in walk_questions(graph, asker, random, _PROBED)}
+    probed = walk_questions(graph, asker, random, _PROBED)
+    chains = {chain for asked in probed for chain in _chains(asked)}
     whole = sum(len(chain) > 1 for chain in chains) >= _CHAINS_TO_HOLD_OUT
 
     def is_held_out(asked: Asked) -> bool:
-        chain = _chain(asked)
+        # A question with two conditions must not teach a chain that is measured.
+        return any(is_drawn(asked, chain) for chain in _chains(asked))
+
+    def is_drawn(asked: Asked, chain: Chain) -> bool:
         # Every single relation must be learnt, so those are held out question by question.
         parts: Iterable[object] = chain
         if not (whole and len(chain) > 1):
@@ -205,5 +209,7 @@ def _splitter(graph: TrainingGraph, asker: Asker, random: Random) -> Callable[[A
     return is_held_out
 
 
-def _chain(asked: Asked) -> Chain:
-    return tuple((hop.edge.type, hop.forward) for hop in asked.gold[0].hops)
+def _chains(asked: Asked) -> tuple[Chain, ...]:
+    """List the chains that a question asks for: two where it has two conditions."""
+    chains = (tuple((hop.edge.type, hop.forward) for hop in path.hops) for path in asked.gold)
+    return tuple(dict.fromkeys(chains))

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from pathrag_gds.models.training.trainer import Outcome
     from pathrag_gds.models.training.trainer import Progress as TrainingProgress
 
-__all__ = ["AdaptProgress", "Adapted", "Hits", "adapt", "hits_of"]
+__all__ = ["AdaptProgress", "Adapted", "Hits", "adapt"]
 
 # A minute of training on two cores, or a batch, sees about so many groups; none need be seen twice.
 _GROUPS_PER_MINUTE = 900
@@ -100,14 +100,19 @@ class Hits:
     paths: float | None
     general: float | None
 
+    @property
+    def right(self) -> int:
+        """How many questions had a right text first, to the nearest whole one."""
+        return round(self.hit * self.questions)
+
 
 @dataclass(frozen=True, slots=True)
 class Adapted:
     """What came of an adaptation.
 
     Attributes:
-        outcome: ``installed``; ``no_better`` than what is in use, and nothing was changed;
-            ``interrupted``, and the same call goes on.
+        outcome: ``installed``; ``no_better``, at least not surely, than what is in use, and nothing
+            was changed; ``interrupted``, and the same call goes on.
         before: Of the reranker that was in use; None when interrupted.
         after: Of the adapted one; None when interrupted.
         record: What the graph says of it now; None unless installed.
@@ -149,8 +154,9 @@ def adapt(
     """Adapt a reranker to the graph of a tenant, and install it where it is better.
 
     It is measured on held-out questions beside the reranker that the tenant's searches use now,
-    and installed only if it has a right text first more often. An interrupted run goes on with the
-    same call: what was done lies in the folder of the rerankers until the run is over.
+    and installed only if it has a right text first more often, by more than one standard error: a
+    question or two more can be chance. An interrupted run goes on with the same call: what was done
+    lies in the folder of the rerankers until the run is over.
 
     Args:
         base: Folder to start from, of this package or of ``transformers``; None is the shipped
@@ -239,11 +245,12 @@ class _Adaptation:
             return Adapted("interrupted", self.tenant, used.name, len(train), unused=self.unused)
         adapted = self.export(train)
         self.report(AdaptProgress("check", detail=used.name))
-        before = hits_of(used, held_out)
+        before = firsts_of(used, held_out)
         self.report(AdaptProgress("check", detail="the adapted reranker"))
-        after = hits_of(PathReranker(adapted), held_out)
+        after = firsts_of(PathReranker(adapted), held_out)
+        old, new = hits_of(held_out, before), hits_of(held_out, after)
         record = target = None
-        if after.hit > before.hit:
+        if gains_enough(held_out, before, after):
             record, target = install(
                 self.db,
                 adapted,
@@ -255,9 +262,9 @@ class _Adaptation:
                     ontology=ontology_fingerprint(self.ontology),
                     template=TEXT_TEMPLATE_VERSION,
                     created=date.today().isoformat(),
-                    questions=after.questions,
-                    before=round(before.hit, 4),
-                    after=round(after.hit, 4),
+                    questions=new.questions,
+                    before=round(old.hit, 4),
+                    after=round(new.hit, 4),
                 ),
             )
         shutil.rmtree(self.work)
@@ -266,8 +273,8 @@ class _Adaptation:
             self.tenant,
             used.name,
             len(train),
-            before,
-            after,
+            old,
+            new,
             record,
             target,
             self.unused,
@@ -449,23 +456,66 @@ class _Adaptation:
         return output
 
 
-def hits_of(reranker: Reranker, groups: Sequence[Group]) -> Hits:
-    """Score groups, and say how often a right text is first; groups without one do not count."""
+def firsts_of(reranker: Reranker, groups: Sequence[Group]) -> list[float | None]:
+    """Score groups, and say of each how far a right text is first, 0 to 1.
+
+    Between 0 and 1 where several texts are first and not all are right; None for a group without
+    a right text.
+    """
+    return [_first(reranker, group) if max(group.answer) == 1 else None for group in groups]
+
+
+def _first(reranker: Reranker, group: Group) -> float:
+    scores = [score.answer for score in reranker.score(group.question, group.texts)]
+    best = max(scores)
+    first = [a for a, score in zip(group.answer, scores, strict=True) if score == best]
+    # Texts of one score are in no order, so their mean is what to expect.
+    return sum(first) / len(first)
+
+
+def hits_of(groups: Sequence[Group], firsts: Sequence[float | None]) -> Hits:
+    """Say how often a right text is first; groups without one do not count.
+
+    Args:
+        firsts: By group, what :func:`firsts_of` says.
+    """
     found: dict[str, list[float]] = {"chains": [], "paths": [], "general": []}
-    for group in groups:
-        if max(group.answer) < 1:
+    for group, first in zip(groups, firsts, strict=True):
+        if first is None:
             continue
-        scores = [score.answer for score in reranker.score(group.question, group.texts)]
-        best = max(scores)
-        first = [a for a, score in zip(group.answer, scores, strict=True) if score == best]
         kind = "chains" if group.source.endswith("/chain") else "paths"
-        if group.source.startswith(f"{GENERAL}/"):
-            kind = "general"
-        # Texts of one score are in no order, so their mean is what to expect.
-        found[kind].append(sum(first) / len(first))
+        found["general" if _is_general(group) else kind].append(first)
     own = found["chains"] + found["paths"]
     means = {kind: sum(hits) / len(hits) if hits else None for kind, hits in found.items()}
     return Hits(len(own), sum(own) / len(own) if own else 0.0, **means)
+
+
+def gains_enough(
+    groups: Sequence[Group], before: Sequence[float | None], after: Sequence[float | None]
+) -> bool:
+    """Say whether so many more questions about the graph are right that chance seldom does it.
+
+    The gain must be above one standard error of the paired difference, which is the root of the
+    number of questions that changed: ``wins - losses > sqrt(wins + losses)``, the statistic of
+    Q. McNemar, "Note on the sampling error of the difference between correlated proportions or
+    percentages", Psychometrika 12 (1947). A question that is right in part counts with its
+    difference. One question that became right is never enough, and a reranker that is only as
+    good as the other passes about one time in six. Questions about made-up worlds do not count.
+
+    Args:
+        before: By group, what :func:`firsts_of` says of the reranker in use.
+        after: The same of the adapted one.
+    """
+    changes = [
+        new - old
+        for group, old, new in zip(groups, before, after, strict=True)
+        if old is not None and new is not None and not _is_general(group)
+    ]
+    return sum(changes) > math.sqrt(sum(change * change for change in changes))
+
+
+def _is_general(group: Group) -> bool:
+    return group.source.startswith(f"{GENERAL}/")
 
 
 def _name(tenant: str) -> str:

@@ -13,7 +13,7 @@ from pathrag_gds.serve.command import INTERRUPTED, command_line, print_json
 from pathrag_gds.serve.options import read_connection, repeated
 
 if TYPE_CHECKING:
-    from pathrag_gds.adapt import Adapted, AdaptProgress, Unused
+    from pathrag_gds.adapt import Adapted, AdaptProgress, Hits, Unused
 
 __all__ = ["adapt_reranker", "remove_reranker"]
 
@@ -115,10 +115,20 @@ def _show(adapted: Adapted, options: Mapping[str, Any]) -> None:
     if adapted.unused is not None and adapted.unused.total:
         click.echo(_unused(adapted.unused))
     if adapted.record is None:
-        click.echo(f"That is no better, so {adapted.replaced} stays in use.")
+        click.echo(_not_better(before, after, adapted.replaced))
         return
     click.echo(f"Installed for tenant {adapted.tenant}: {adapted.folder}")
     click.echo("Next: " + command_line(["pathrag", "query", "…", *repeated(options)]))
+
+
+def _not_better(before: Hits, after: Hits, used: str) -> str:
+    counts = f"{after.right} right instead of {before.right} of {before.questions}"
+    if after.hit > before.hit:
+        return (
+            f"That is not surely better, so {used} stays in use: {counts}, and so small a gain can "
+            "be chance."
+        )
+    return f"That is no better, so {used} stays in use: {counts}."
 
 
 def _unused(unused: Unused) -> str:

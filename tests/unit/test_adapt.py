@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from random import Random
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -17,19 +18,21 @@ from click.testing import CliRunner
 from cli import cli
 from pathrag_gds import PathRAG
 from pathrag_gds.adapt import Adapted, Hits, Unused, remove, rerankers_folder
-from pathrag_gds.adapt.generate import asker_for, generate
+from pathrag_gds.adapt.generate import _splitter, asker_for, generate
 from pathrag_gds.adapt.install import install
 from pathrag_gds.adapt.read import read_graph, shares
-from pathrag_gds.adapt.run import _Adaptation, hits_of
+from pathrag_gds.adapt.run import _Adaptation, firsts_of, gains_enough, hits_of
 from pathrag_gds.errors import ConfigError, DatabaseError, ModelError
 from pathrag_gds.graph.adapted import AdaptedReranker, ontology_fingerprint
 from pathrag_gds.graph.schema import Ontology, RelationType
 from pathrag_gds.models.export import export_reranker
 from pathrag_gds.models.path_reranker import PathReranker, RerankerRecord
 from pathrag_gds.models.reranker import CachedReranker, PathScore
+from pathrag_gds.models.training.candidates import Asked
 from pathrag_gds.models.training.graph import TrainingGraph
 from pathrag_gds.models.training.groups import Group
 from pathrag_gds.models.training.lexicon import Lexicon, load_lexicon
+from pathrag_gds.models.training.walks import ask_both
 from pathrag_gds.retrieve.context import read_context
 from pathrag_gds.retrieve.serialize import TEXT_TEMPLATE_VERSION
 from pathrag_gds.serve.adapting import _show
@@ -187,6 +190,31 @@ def test_questions_are_learnt_or_held_out_never_both() -> None:
         held_out=20,
         seed=3,
     )
+
+
+def test_a_question_with_two_conditions_teaches_no_chain_that_is_measured() -> None:
+    draw = Random(4)
+    triples = [
+        (f"n{draw.randrange(30)}", f"r{number % 6}", f"m{draw.randrange(30)}")
+        for number in range(240)
+    ]
+    graph = graph_of(triples)
+    asker = asker_for(graph, ontology_of(triples), EMPTY)
+    is_held_out = _splitter(graph, asker, Random(1))
+    random = Random(2)
+    asked = [q for _ in range(300) if (q := ask_both(graph, asker, random)) is not None]
+    assert len(asked) > 250
+    for question in asked:
+        halves = [q for q in by_chain(question) if len(q.gold[0].hops) > 1]
+        if any(map(is_held_out, halves)):
+            assert is_held_out(question)
+    assert 0.1 < sum(map(is_held_out, asked)) / len(asked) < 0.4
+
+
+def by_chain(asked: Asked) -> list[Asked]:
+    """Give a question of each chain of a question."""
+    chains = {tuple((h.edge.type, h.forward) for h in path.hops): path for path in asked.gold}
+    return [Asked("", (path,), starts=(path.start,)) for path in chains.values()]
 
 
 def test_wordings_of_the_ontology_are_in_questions_and_texts() -> None:
@@ -433,19 +461,52 @@ def test_hits() -> None:
     def group(source: str, texts: str, answer: tuple[float, ...]) -> Group:
         return Group("q", tuple(texts.split()), answer, answer, source)
 
-    found = hits_of(
-        Fixed(),
-        [
-            group("t/walk1/chain", "0.9 0.1", (1.0, 0.0)),
-            group("t/walk1/chain", "0.9 0.1", (0.0, 1.0)),
-            group("t/walk1/path", "0.5 0.5", (1.0, 0.0)),
-            group("t/walk1/path", "0.9 0.5", (0.0, 0.0)),
-            group("world/events/x/path", "0.9 0.5", (1.0, 0.0)),
-        ],
-    )
+    groups = [
+        group("t/walk1/chain", "0.9 0.1", (1.0, 0.0)),
+        group("t/walk1/chain", "0.9 0.1", (0.0, 1.0)),
+        group("t/walk1/path", "0.5 0.5", (1.0, 0.0)),
+        group("t/walk1/path", "0.9 0.5", (0.0, 0.0)),
+        group("world/events/x/path", "0.9 0.5", (1.0, 0.0)),
+    ]
+    firsts = firsts_of(Fixed(), groups)
+    assert firsts == [1.0, 0.0, 0.5, None, 1.0]
+    found = hits_of(groups, firsts)
     assert (found.questions, found.hit) == (3, 0.5)
     assert (found.chains, found.paths, found.general) == (0.5, 0.5, 1.0)
-    assert hits_of(Fixed(), []).hit == 0.0
+    assert hits_of([], []).hit == 0.0
+
+
+@pytest.mark.parametrize(
+    ("wins", "losses", "kept", "expected"),
+    [
+        (1, 0, 100, False),
+        (2, 0, 100, True),
+        (3, 1, 100, False),  # 2 is not above the root of 4
+        (4, 1, 100, True),
+        (60, 50, 100, False),  # 10 is below the root of 110
+        (61, 50, 100, True),
+        (0, 0, 100, False),
+        (0, 9, 0, False),
+    ],
+)
+def test_a_gain_must_be_above_its_standard_error(
+    wins: int, losses: int, kept: int, expected: bool
+) -> None:
+    own = Group("q", ("a", "b"), (1.0, 0.0), (1.0, 0.0), "t/walk1/path")
+    world = replace(own, source="world/events/walk1/path")
+    before = [0.0] * wins + [1.0] * losses + [1.0] * kept
+    after = [1.0] * wins + [0.0] * losses + [1.0] * kept
+    assert gains_enough([own] * len(before), before, after) is expected
+    # Neither questions about made-up worlds count, nor those without a right text.
+    assert not gains_enough([world] * len(before), before, after)
+    assert not gains_enough([own] * 9, [None] * 9, [None] * 9)
+
+
+def test_a_question_that_is_right_in_part_counts_in_part() -> None:
+    own = [Group("q", ("a", "b"), (1.0, 0.0), (1.0, 0.0), "t/walk1/path")] * 2
+    assert not gains_enough(own, [0.5, 1.0], [1.0, 1.0])
+    assert gains_enough(own, [0.5, 0.5], [1.0, 1.0])
+    assert not gains_enough(own, [0.0, 0.5], [1.0, 0.0])
 
 
 def adaptation(db: RecordingDatabase, folder: Path, **changes: Any) -> _Adaptation:
@@ -541,5 +602,11 @@ def test_what_the_command_says(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.splitlines()[-2:] == [
         "Not used, 3 of your questions: 2 name nothing that the graph has; "
         "1 have answers that several chains lead to.",
-        "That is no better, so old stays in use.",
+        "That is not surely better, so old stays in use: 30 right instead of 20 of 40, and so "
+        "small a gain can be chance.",
     ]
+    worse = replace(found, outcome="no_better", before=after, after=before, record=None)
+    _show(worse, options)
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        "That is no better, so old stays in use: 20 right instead of 30 of 40."
+    )

@@ -28,6 +28,8 @@ class Asked:
             chain.
         starts: Other ids that a search of the question could start from.
         kind: Which generator asked, for statistics.
+        chains_only: Told whole, right and wrong paths could not be told apart: those of one half
+            of a question with two conditions say nothing of the other. Their chains are right.
     """
 
     question: str
@@ -35,6 +37,7 @@ class Asked:
     decoys: tuple[Path, ...] = ()
     starts: tuple[str, ...] = ()
     kind: str = ""
+    chains_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

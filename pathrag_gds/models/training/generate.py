@@ -43,7 +43,8 @@ def groups_of(
     """Make a group of each question, where that is possible; one in ten without its gold.
 
     Args:
-        chains: Share of groups that are told as chains.
+        chains: Share of groups that are told as chains, beside those that can be told by nothing
+            else.
         size: Texts of a group at most.
         phrasing: Words by relationship type that a search of the graph tells paths with.
     """
@@ -51,7 +52,7 @@ def groups_of(
         group = make_group(
             question,
             graph,
-            _telling(random, count_tokens, chains, phrasing),
+            _telling(random, count_tokens, 1.0 if question.chains_only else chains, phrasing),
             random,
             size=size,
             keep_gold=random.random() >= _UNANSWERABLE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -29,6 +29,7 @@ class TrainingGraph:
         steps: By id of a node, then by step, the hops that can be taken; all in a fixed order.
         starts: By step, the ids of the nodes that it can be taken from.
         nodes: Ids, in the order given.
+        described: Ids of the nodes that have a description which no other node has.
     """
 
     name: str
@@ -36,6 +37,7 @@ class TrainingGraph:
     steps: Mapping[str, Mapping[Step, tuple[Hop, ...]]] = field(repr=False)
     starts: Mapping[Step, tuple[str, ...]] = field(repr=False)
     nodes: tuple[str, ...] = field(repr=False)
+    described: tuple[str, ...] = field(repr=False)
 
     @classmethod
     def of(cls, name: str, entities: Iterable[Entity], edges: Iterable[Edge]) -> TrainingGraph:
@@ -55,8 +57,14 @@ class TrainingGraph:
         for id_, by_step in steps.items():
             for step in by_step:
                 starts[step].append(id_)
+        told = Counter(entity.description for entity in known.values())
         return cls(
-            name, known, steps, {step: tuple(ids) for step, ids in starts.items()}, tuple(known)
+            name,
+            known,
+            steps,
+            {step: tuple(ids) for step, ids in starts.items()},
+            tuple(known),
+            tuple(id_ for id_, e in known.items() if e.description and told[e.description] == 1),
         )
 
     @property

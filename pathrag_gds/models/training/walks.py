@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from random import Random
 
 from pathrag_gds.models.training.candidates import Asked
-from pathrag_gds.models.training.graph import TrainingGraph
-from pathrag_gds.models.training.lexicon import Attribute, stems
-from pathrag_gds.models.training.questions import Asker, noise
+from pathrag_gds.models.training.fragments import fragment, is_clause, pointing
+from pathrag_gds.models.training.graph import Chain, TrainingGraph
+from pathrag_gds.models.training.lexicon import Attribute, Thing, stems
+from pathrag_gds.models.training.questions import Asker, noise, plural, wrap
 from pathrag_gds.retrieve.serialize import relation_phrase
-from pathrag_gds.types import Entity, Path
+from pathrag_gds.types import Entity, Hop, Path
 
-__all__ = ["ask_about", "ask_property", "ask_walk"]
+__all__ = ["ask_about", "ask_both", "ask_property", "ask_told", "ask_walk", "walk_questions"]
 
 # Questions with more answers than this are rarely asked, and their gold is noisy.
 MOST_ANSWERS = 60
@@ -37,6 +38,33 @@ _VALUE_FORMS = (
     "which {key} is {x}",
     "do you know {x}'s {key}",
 )
+_ITSELF_FORMS = (
+    "which {label}{named} is it where {told}",
+    "in which {label}{named} is it that {told}",
+    "what is the {label}{named} in which {told}",
+)
+_WHEN_OF_KIND = {
+    "person": ("who was it", "who was there"),
+    "place": ("where was it", "where was that"),
+    "date": ("when was it",),
+    "year": ("when was it", "which year was it"),
+}
+_WHEN = ("what {noun} was it", "which {noun} was it")
+_BOTH_FORMS = (
+    "{a} that are also {b}",
+    "{a} and at the same time {b}",
+    "{a} and {b}",
+    "{a} and also {b}",
+)
+_BOTH_QUESTIONS = (
+    "which {nouns} are both {a} and {b}",
+    "what {nouns} are {a} and also {b}",
+    "which {noun} is both {a} and {b}",
+)
+_MOST_DECOYS = 8
+_DECOY_DRAWS = 24
+# Of a decoy's ends one is drawn, so a hub's need not be listed.
+_FEW = 20
 
 
 def ask_walk(
@@ -130,6 +158,179 @@ def ask_about(graph: TrainingGraph, random: Random, *, tries: int = 20) -> Asked
     return None
 
 
+def ask_told(
+    graph: TrainingGraph, asker: Asker, random: Random, *, tries: int = 20
+) -> Asked | None:
+    """Ask with a part of a node's description in place of its name.
+
+    The question asks for the node, or for what a chain of one or two steps leads to from it; half
+    of them name a neighbour, where a search then starts. Decoys take the same way over nodes with
+    other descriptions.
+
+    None where the graph has no descriptions that are of one node each and long enough, or nothing
+    with few enough answers is found in so many tries.
+    """
+    for _ in range(tries if graph.described else 0):
+        node = graph.described[random.randrange(len(graph.described))]
+        entity = graph.entities[node]
+        near = [hop for hop in graph.hops(node) if hop.tail != node]
+        names = [entity.name, *(graph.entities[hop.tail].name for hop in near)]
+        told = fragment(entity.description, entity.name, names)
+        if not told:
+            continue
+        back = near[random.randrange(len(near))] if near and random.random() < 0.5 else None
+        way = Path((back.tail,)).extend(_reversed(back)) if back else Path((node,))
+        walk = graph.random_walk(node, (0, 1, 1, 2)[random.randrange(4)], random)
+        if walk is None or way.start in walk.nodes[1:]:
+            continue
+        chain = _chain(walk)
+        gold = [p for tail in graph.follow(node, chain) if (p := _joined(way, tail)) is not None]
+        ends = {path.tail for path in gold}
+        if not gold or len(ends) > MOST_ANSWERS:
+            continue
+        named = graph.entities[way.start].name if back else ""
+        question = _told_question(graph, asker, random, walk, told, named)
+        decoys = [
+            path
+            for other in _ways_elsewhere(graph, way, told, random)
+            if (path := _drawn_end(graph, other, chain, random)) is not None
+            and path.tail not in ends
+        ]
+        return Asked(noise(question, random), tuple(gold), tuple(decoys), (way.start,), kind="told")
+    return None
+
+
+def _told_question(
+    graph: TrainingGraph, asker: Asker, random: Random, walk: Path, told: str, named: str
+) -> str:
+    label = _label(graph.entities[walk.start])
+    if not walk.depth:
+        if not is_clause(told):
+            phrase = pointing(told, label, named, random)
+            return wrap(phrase, Thing(label, ((label, plural(label)),)), random)
+        if not named and random.random() < 0.25:
+            return f"what happened when {told}"
+        form = _ITSELF_FORMS[random.randrange(len(_ITSELF_FORMS))]
+        return form.format(label=label, named=f" with {named}" if named else "", told=told)
+    chain = _chain(walk)
+    when = walk.depth == 1 and not named and is_clause(told) and random.random() < 0.4
+    if when and _is_only_step_to_its_kind(graph, walk):
+        thing = asker.words(chain[-1], random).target
+        openings = _WHEN_OF_KIND.get(thing.kind, _WHEN)
+        opening = openings[random.randrange(len(openings))].format(noun=thing.nouns[0][0])
+        return f"{opening} when {told}"
+    return asker.question(pointing(told, label, named, random), chain, random)
+
+
+def _is_only_step_to_its_kind(graph: TrainingGraph, walk: Path) -> bool:
+    """Say whether the label of the end alone tells which relation of the start is meant."""
+    labels = set(graph.entities[walk.tail].labels)
+    (step,) = _chain(walk)
+    others = (hops for other, hops in graph.steps[walk.start].items() if other != step)
+    return bool(labels) and all(
+        labels.isdisjoint(graph.entities[hop.tail].labels) for hops in others for hop in hops
+    )
+
+
+def _ways_elsewhere(graph: TrainingGraph, way: Path, told: str, random: Random) -> Iterator[Path]:
+    """Go the way of a question to other described nodes: of the same label where it has no step."""
+    if way.hops:
+        (step,) = _chain(way)
+        hops = graph.steps[way.start][step]
+        others = random.sample(hops, min(_DECOY_DRAWS, len(hops)))
+        ways = [Path((way.start,)).extend(hop) for hop in others]
+    else:
+        drawn = (
+            graph.described[random.randrange(len(graph.described))] for _ in range(_DECOY_DRAWS)
+        )
+        labels = graph.entities[way.tail].labels
+        same = [id_ for id_ in dict.fromkeys(drawn) if graph.entities[id_].labels == labels]
+        ways = [Path((id_,)) for id_ in same]
+    for other in ways[:_MOST_DECOYS]:
+        entity = graph.entities[other.tail]
+        # What begins alike is pointed at by the question, too.
+        alike = fragment(entity.description, entity.name).lower() == told.lower()
+        if other.tail != way.tail and entity.description and not alike:
+            yield other
+
+
+def _drawn_end(graph: TrainingGraph, way: Path, chain: Chain, random: Random) -> Path | None:
+    found = graph.follow(way.tail, chain, limit=_FEW)
+    return _joined(way, found[random.randrange(len(found))]) if found else None
+
+
+def _joined(way: Path, tail: Path) -> Path | None:
+    """Put two paths together; None where the second comes back to the first's start."""
+    if way.depth and way.start in tail.nodes:
+        return None
+    return Path((*way.nodes, *tail.nodes[1:]), (*way.hops, *tail.hops))
+
+
+def _reversed(hop: Hop) -> Hop:
+    return Hop(hop.edge, not hop.forward)
+
+
+def _chain(path: Path) -> Chain:
+    return tuple((hop.edge.type, hop.forward) for hop in path.hops)
+
+
+def _label(entity: Entity) -> str:
+    return relation_phrase(entity.labels[0]) if entity.labels else "one"
+
+
+def ask_both(
+    graph: TrainingGraph, asker: Asker, random: Random, *, tries: int = 20
+) -> Asked | None:
+    """Ask for what two chains of one or two steps, from two named nodes, both lead to.
+
+    At least one of the chains has other ends, too, so both conditions are needed. Whether a path
+    of one chain ends where the other leads, its text does not say: the question is told as chains
+    only. None where no such pair is found in so many tries.
+    """
+    steps = list(graph.starts)
+    for _ in range(tries if steps else 0):
+        starts = graph.starts[steps[random.randrange(len(steps))]]
+        first = graph.random_walk(
+            starts[random.randrange(len(starts))], 1 + random.randrange(2), random
+        )
+        if first is None:
+            continue
+        back = graph.random_walk(first.tail, 1 + random.randrange(2), random)
+        if back is None or not set(first.nodes).isdisjoint(back.nodes[1:]):
+            continue
+        a, b = graph.entities[first.start].name, graph.entities[back.tail].name
+        if a.lower() == b.lower():
+            continue
+        chain = _chain(first)
+        other = tuple((hop.edge.type, not hop.forward) for hop in reversed(back.hops))
+        found = [graph.follow(first.start, chain), graph.follow(back.tail, other)]
+        ends = [{path.tail for path in paths} for paths in found]
+        common = ends[0] & ends[1]
+        if not 0 < len(common) <= MOST_ANSWERS or ends[0] == ends[1]:
+            continue
+        phrases = asker.phrase(a, chain, random), asker.phrase(b, other, random)
+        question = _both_question(phrases, graph.entities[first.tail], random)
+        gold = tuple(path for paths in found for path in paths if path.tail in common)
+        return Asked(
+            noise(question, random),
+            gold,
+            starts=(first.start, back.tail),
+            kind="both",
+            chains_only=True,
+        )
+    return None
+
+
+def _both_question(phrases: tuple[str, str], end: Entity, random: Random) -> str:
+    a, b = phrases
+    noun = _label(end)
+    if random.random() < 0.5:
+        form = _BOTH_QUESTIONS[random.randrange(len(_BOTH_QUESTIONS))]
+        return form.format(a=a, b=b, noun=noun, nouns=plural(noun))
+    form = _BOTH_FORMS[random.randrange(len(_BOTH_FORMS))]
+    return wrap(form.format(a=a, b=b), Thing(noun, ((noun, plural(noun)),)), random)
+
+
 def walk_questions(
     graph: TrainingGraph, asker: Asker, random: Random, count: int
 ) -> Iterator[Asked]:
@@ -141,6 +342,10 @@ def walk_questions(
             asked = ask_property(graph, asker, random)
         elif draw < 0.16:
             asked = ask_about(graph, random)
+        elif draw < 0.26:
+            asked = ask_told(graph, asker, random)
+        elif draw < 0.34:
+            asked = ask_both(graph, asker, random)
         asked = asked or ask_walk(graph, asker, random)
         if asked is not None:
             yield asked
