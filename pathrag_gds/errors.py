@@ -26,7 +26,8 @@ PathRAGError                     exit 1
 └── QueryFileError               exit 9   a .cypher file breaks the rules of its header (file, line)
 
 Each message says what happened, on what, and names the command that helps. Exit codes are stable:
-scripts may rely on them. 0 is success, 2 also click's own usage errors, 130 an interrupt.
+scripts may rely on them. 0 is success, 2 also click's own usage errors, 130 an interrupt,
+143 SIGTERM.
 """
 
 from __future__ import annotations

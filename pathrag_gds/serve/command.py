@@ -17,7 +17,8 @@ from pathrag_gds.errors import PathRAGError
 
 __all__ = ["Commands", "command_line", "print_facts", "print_json", "run", "verbose_option"]
 
-INTERRUPTED = 130
+INTERRUPTED = 128 + signal.SIGINT
+TERMINATED = 128 + signal.SIGTERM
 Command = TypeVar("Command", bound=Callable[..., Any])
 LOG = logging.getLogger("pathrag_gds")
 
@@ -31,18 +32,47 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
-        except KeyboardInterrupt:
-            click.echo("Interrupted.", err=True)
-            ctx.exit(INTERRUPTED)
-        except PathRAGError as error:
-            _report(error.message, error.hint)
-            ctx.exit(error.exit_code)
-        except Exception as error:
+        except (Exception, KeyboardInterrupt) as error:
+            interrupt = _interrupt_behind(error)
+            if interrupt is not None:
+                LOG.debug("The command was interrupted.", exc_info=True)
+                click.echo("Interrupted.", err=True)
+                ctx.exit(_code_of(interrupt))
+            if isinstance(error, PathRAGError):
+                _report(error.message, error.hint)
+                ctx.exit(error.exit_code)
             if isinstance(error, OSError) and error.errno == errno.EPIPE:
                 raise
             hint = "This was not foreseen. Run it again as pathrag -vv … to see where it failed."
             _report(f"{type(error).__name__}: {error}", hint)
             ctx.exit(PathRAGError.exit_code)
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM came: everything ends as at Ctrl-C, with another exit code."""
+
+
+def _interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
+    """Give the interrupt that an error came of; None where there was none.
+
+    What an interrupt breaks into may fail while it is put in order, and then its own error comes
+    out: the driver of Neo4j, say, cannot enlarge the buffer that the broken read still holds.
+    """
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        one = waiting.pop()
+        if one is None or id(one) in seen:
+            continue
+        if isinstance(one, KeyboardInterrupt):
+            return one
+        seen.add(id(one))
+        waiting += [one.__context__, one.__cause__]
+    return None
+
+
+def _code_of(interrupt: KeyboardInterrupt) -> int:
+    return TERMINATED if isinstance(interrupt, _Terminated) else INTERRUPTED
 
 
 def _report(message: str, hint: str) -> None:
@@ -102,16 +132,16 @@ def _quoted(word: str) -> str:
 
 
 def run(group: click.Group) -> None:
-    """Run the command line of this process; SIGTERM is treated like Ctrl-C."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    """Run the command line of this process; SIGTERM is treated like Ctrl-C, but for the code."""
+    signal.signal(signal.SIGTERM, _terminate)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
         group(prog_name="pathrag")
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+    except KeyboardInterrupt as interrupt:
+        sys.exit(_code_of(interrupt))
 
 
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
+def _terminate(*_: object) -> None:
+    raise _Terminated

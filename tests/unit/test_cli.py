@@ -252,14 +252,29 @@ def started(code: str) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_the_command_with_130(number: signal.Signals) -> None:
-    with started("print('ready', flush=True); time.sleep(600)") as process:
+# What a command may do when the signal breaks into it.
+BROKEN_INTO = {
+    "nothing": "time.sleep(600)",
+    "a driver that cannot tidy up": (
+        "\n    try: time.sleep(600)\n    finally: raise BufferError('Existing exports of data')"
+    ),
+    "an error of ours": (
+        "\n    try: time.sleep(600)"
+        "\n    except BaseException as error:"
+        "\n        raise pathrag_gds.PathRAGError('The server went away.') from None"
+    ),
+}
+
+
+@pytest.mark.parametrize("wait", BROKEN_INTO.values(), ids=BROKEN_INTO)
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_the_command(number: signal.Signals, code: int, wait: str) -> None:
+    with started(f"print('ready', flush=True); {wait}") as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         process.send_signal(number)
         out, err = process.communicate()
-    assert (process.returncode, out, err) == (130, "", "Interrupted.\n")
+    assert (process.returncode, out, err) == (code, "", "Interrupted.\n")
 
 
 def test_a_reader_that_leaves_early_is_no_error() -> None:
