@@ -28,6 +28,7 @@ LEVELS = {
     "pathrag_gds.retrieve.prune": 2,
     "pathrag_gds.retrieve.flow": 2,
     "pathrag_gds.answer.fuse": 2,
+    "pathrag_gds.answer.prompt": 2,
     "pathrag_gds.evaluation.metrics": 2,
     "pathrag_gds.migrate.files": 2,
     "pathrag_gds.server": 3,

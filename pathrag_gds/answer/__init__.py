@@ -1,0 +1,1 @@
+"""From ranked paths to what a language model is asked, and to its answer."""
