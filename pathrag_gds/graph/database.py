@@ -342,14 +342,21 @@ def _in_flight() -> Iterator[None]:
 
 @contextmanager
 def _interrupts_restored() -> Iterator[None]:
-    """Give back, outside the driver, the interrupt that passed through it."""
+    """Give back, outside the driver, the interrupt that passed through it.
+
+    An interrupt while the driver begins or commits is no cancellation. The driver then tidies up,
+    and fails to enlarge the buffer that the read, broken off, still holds.
+    """
     try:
         yield
-    except Exception:
-        raise
     except BaseException as error:
-        if _is_interrupt(error) and error.__cause__ is not None:
-            raise error.__cause__ from None
+        found: BaseException | None = error
+        while isinstance(found, BufferError):
+            found = found.__context__
+        if found is not None and _is_interrupt(found):
+            found = found.__cause__
+        if found is not error and isinstance(found, (KeyboardInterrupt, SystemExit)):
+            raise found from None
         raise
 
 

@@ -25,6 +25,8 @@ from pathrag_gds.errors import (
 from pathrag_gds.graph.database import (
     Capabilities,
     Database,
+    _in_flight,
+    _interrupts_restored,
     _mapped_errors,
     _sent_values,
     operators,
@@ -355,3 +357,26 @@ def test_operators_are_listed_root_first() -> None:
         ],
     }
     assert [o["operatorType"] for o in operators(plan)] == ["A", "B", "C", "D"]
+
+
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt(), SystemExit(143)], ids=repr)
+def test_an_interrupt_of_a_statement_comes_out_as_itself(interrupt: BaseException) -> None:
+    with pytest.raises(type(interrupt)) as caught, _interrupts_restored(), _in_flight():
+        raise interrupt
+    assert caught.value is interrupt
+
+
+def test_an_interrupt_that_the_driver_cannot_tidy_up_after_comes_out_as_itself() -> None:
+    interrupt = KeyboardInterrupt()
+    transaction, session = BufferError("the transaction"), BufferError("the session")
+    transaction.__context__, session.__context__ = interrupt, transaction
+    with pytest.raises(KeyboardInterrupt) as caught, _interrupts_restored():
+        raise session
+    assert caught.value is interrupt
+
+
+@pytest.mark.parametrize("error", [BufferError("full"), ValueError("wrong")], ids=repr)
+def test_an_error_of_its_own_is_no_interrupt(error: Exception) -> None:
+    with pytest.raises(type(error)) as caught, _interrupts_restored():
+        raise error
+    assert caught.value is error
