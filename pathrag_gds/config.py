@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
+from urllib.parse import urlsplit
 
 from pathrag_gds.errors import ConfigError, TenantError
 
@@ -19,6 +20,7 @@ __all__ = [
     "DEFAULT_TENANT",
     "PRESETS",
     "Connection",
+    "Endpoint",
     "SearchConfig",
     "Settings",
     "check_tenant",
@@ -58,6 +60,54 @@ class Connection:
 
 
 @dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a language model answers in the format of OpenAI's chat completions.
+
+    Attributes:
+        base_url: What comes before ``/chat/completions``, such as ``http://localhost:11434/v1``.
+        model: Name of the model there.
+        api_key: Never shown by ``repr``; empty where the endpoint asks for none.
+
+    Raises:
+        ConfigError: The address is none, or holds more than an address; the key cannot be sent.
+    """
+
+    base_url: str
+    model: str
+    api_key: str = field(default="", repr=False)
+
+    def __post_init__(self) -> None:
+        # The address is shown in messages, so no secret may hide in it.
+        if any(sign in self.base_url for sign in "@?#"):
+            raise ConfigError(
+                "The base URL of the language model holds a user name, a password or a query.",
+                hint="Give the address alone, and the key by PATHRAG_LLM_API_KEY.",
+            )
+        if not _is_address(self.base_url):
+            raise ConfigError(
+                f"{self.base_url!r} is not the base URL of a language model.",
+                hint="It looks like http://localhost:11434/v1.",
+            )
+        object.__setattr__(self, "base_url", self.base_url.rstrip("/"))
+        # A key that was read from a file ends in a line break, which no header may hold.
+        object.__setattr__(self, "api_key", self.api_key.strip())
+        if not (self.api_key.isascii() and self.api_key.isprintable()):
+            raise ConfigError(
+                "The key of the language model has characters that no HTTP header can hold.",
+                hint="Set PATHRAG_LLM_API_KEY again.",
+            )
+
+
+def _is_address(base_url: str) -> bool:
+    try:
+        parts = urlsplit(base_url)
+        # Reading the port checks it.
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What flags, environment and settings file say; empty string or None where they are silent.
 
@@ -75,6 +125,9 @@ class Settings:
     model: str = ""
     reranker: str = ""
     source: str = ""
+    llm_base_url: str = ""
+    llm_model: str = ""
+    llm_api_key: str = field(default="", repr=False)
 
     def embedded(self) -> Settings:
         """Give these settings without the server that they name: the embedded one is meant."""
@@ -85,6 +138,33 @@ class Settings:
         if not self.uri:
             return None
         return Connection(self.uri, self.username or "neo4j", self.password, self.database)
+
+    def endpoint(self) -> Endpoint:
+        """Give the endpoint of the language model that was named.
+
+        Raises:
+            ConfigError: None was named, or it is none.
+        """
+        missing = [
+            variable
+            for value, variable in (
+                (self.llm_base_url, _ENVIRONMENT["llm_base_url"]),
+                (self.llm_model, _ENVIRONMENT["llm_model"]),
+            )
+            if not value
+        ]
+        if missing:
+            raise ConfigError(
+                f"No language model is configured: {' and '.join(missing)} "
+                f"{'is' if len(missing) == 1 else 'are'} not set.",
+                hint=(
+                    "Set PATHRAG_LLM_BASE_URL (such as http://localhost:11434/v1), "
+                    "PATHRAG_LLM_MODEL and, where it asks for one, PATHRAG_LLM_API_KEY; or "
+                    "OPENAI_BASE_URL, OPENAI_MODEL and OPENAI_API_KEY. Without a language model, "
+                    'pathrag query "…" prints the paths.'
+                ),
+            )
+        return Endpoint(self.llm_base_url, self.llm_model, self.llm_api_key)
 
 
 _ENVIRONMENT = {
@@ -97,7 +177,21 @@ _ENVIRONMENT = {
     "tenant": "PATHRAG_TENANT",
     "model": "PATHRAG_MODEL",
     "reranker": "PATHRAG_RERANKER",
+    "llm_base_url": "PATHRAG_LLM_BASE_URL",
+    "llm_model": "PATHRAG_LLM_MODEL",
+    "llm_api_key": "PATHRAG_LLM_API_KEY",
 }
+# What belongs to an address, and goes to no other than the one that stands beside it.
+_BELONGS = {
+    "username": "uri",
+    "password": "uri",
+    "database": "uri",
+    "llm_model": "llm_base_url",
+    "llm_api_key": "llm_base_url",
+}
+# Where OPENAI_API_KEY belongs when OPENAI_BASE_URL is not set. Never used as an endpoint unless
+# somebody names it.
+_OPENAI_URL = "https://api.openai.com/v1"
 
 
 def read_settings(
@@ -111,7 +205,10 @@ def read_settings(
     A user name, password or database beside a URI belongs to that URI, so a password for one
     server never goes to another. One without a URI beside it belongs to whichever is named:
     ``--uri`` with ``NEO4J_PASSWORD`` works. ``--home`` names the embedded server, so it goes before
-    a server that environment or file name.
+    a server that environment or file name. Model and key of a language model belong to its base URL
+    in the same way. Where none of the three places names one, ``OPENAI_BASE_URL`` does;
+    ``OPENAI_API_KEY`` and ``OPENAI_MODEL`` are for that address, or for OpenAI's own where it is
+    not set.
 
     Args:
         flags: Values by field name; None or empty means not given, but an empty tenant is refused.
@@ -147,15 +244,29 @@ def read_settings(
     for source, values in levels:
         if "uri" in values and "uri" not in merged:
             merged["source"] = {"flag": "--uri", "environment": "NEO4J_URI"}.get(source, source)
-        elsewhere = values.get("uri", merged.get("uri")) != merged.get("uri", values.get("uri"))
+        elsewhere = {
+            place
+            for place in _BELONGS.values()
+            if values.get(place, merged.get(place)) != merged.get(place, values.get(place))
+        }
         for key, value in values.items():
-            credential = key in ("username", "password", "database")
-            if key not in merged and not (credential and elsewhere):
+            if key not in merged and _BELONGS.get(key) not in elsewhere:
                 merged[key] = value
-    settings = Settings(**merged)
+    settings = Settings(**_fall_back(merged, environment))
     if settings.tenant:
         check_tenant(settings.tenant)
     return settings.embedded() if "home" in given else settings
+
+
+def _fall_back(merged: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
+    """Add what the variables of OpenAI's own library say, where ours are silent."""
+    named = environment.get("OPENAI_BASE_URL", "")
+    filled = ({"llm_base_url": named} if named else {}) | dict(merged)
+    if filled.get("llm_base_url", "").rstrip("/") == (named or _OPENAI_URL).rstrip("/"):
+        for key, name in (("llm_model", "OPENAI_MODEL"), ("llm_api_key", "OPENAI_API_KEY")):
+            if environment.get(name):
+                filled.setdefault(key, environment[name])
+    return filled
 
 
 def _read_file(file: Path) -> dict[str, str]:

@@ -21,6 +21,7 @@ PathRAGError                     exit 1
 │   └── ApplyFailed                       a statement failed
 ├── LoadError                    exit 6   file, line, column
 ├── ModelError                   exit 7   a model cannot be loaded or run
+│   ├── LLMError                          the endpoint of a language model; HTTP status
 │   └── MissingExtra                      an optional dependency is not installed
 ├── PartialError                 exit 8   some of the work was done; says which part was not
 └── QueryFileError               exit 9   a .cypher file breaks the rules of its header (file, line)
@@ -46,6 +47,7 @@ __all__ = [
     "GdsMissing",
     "IndexMissing",
     "InvalidMigration",
+    "LLMError",
     "LoadError",
     "MigrationError",
     "MigrationLocked",
@@ -242,6 +244,18 @@ class ModelError(PathRAGError):
     """A model cannot be loaded or run."""
 
     exit_code = 7
+
+
+class LLMError(ModelError):
+    """The endpoint of a language model does not answer, refuses, or breaks off.
+
+    Attributes:
+        status: HTTP status that it answered with; 0 where there was no answer, or a broken one.
+    """
+
+    def __init__(self, message: str, *, hint: str = "", status: int = 0) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
 
 
 class MissingExtra(ModelError):

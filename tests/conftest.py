@@ -21,6 +21,13 @@ _SETTINGS = (
     "PATHRAG_TENANT",
     "PATHRAG_MODEL",
     "PATHRAG_RERANKER",
+    # No test may reach a language model but the one that it scripts.
+    "PATHRAG_LLM_BASE_URL",
+    "PATHRAG_LLM_MODEL",
+    "PATHRAG_LLM_API_KEY",
+    "OPENAI_BASE_URL",
+    "OPENAI_MODEL",
+    "OPENAI_API_KEY",
 )
 
 SOURCES = pytest.StashKey[tuple[Source, ...]]()

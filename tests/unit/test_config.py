@@ -12,6 +12,7 @@ import pytest
 from pathrag_gds.config import (
     PRESETS,
     Connection,
+    Endpoint,
     SearchConfig,
     Settings,
     check_tenant,
@@ -67,10 +68,17 @@ def test_every_variable_is_read(tmp_path: Path) -> None:
         "PATHRAG_TENANT": "t",
         "PATHRAG_MODEL": "m",
         "PATHRAG_RERANKER": "r",
+        "PATHRAG_LLM_BASE_URL": "http://l/v1",
+        "PATHRAG_LLM_MODEL": "lm",
+        "PATHRAG_LLM_API_KEY": "k",
     }
     settings = read(tmp_path, environment=environment)
-    assert settings == Settings("bolt://e", "u", "p", "d", "h", "l", "t", "m", "r", "NEO4J_URI")
+    assert settings == Settings(
+        *("bolt://e", "u", "p", "d", "h", "l", "t", "m", "r", "NEO4J_URI"),
+        *("http://l/v1", "lm", "k"),
+    )
     assert settings.connection() == Connection("bolt://e", "u", "p", "d")
+    assert settings.endpoint() == Endpoint("http://l/v1", "lm", "k")
 
 
 def test_empty_is_not_given(tmp_path: Path) -> None:
@@ -121,8 +129,104 @@ def test_a_password_never_goes_to_another_server_than_the_one_beside_it(
     assert (s.uri, s.username, s.password, s.database) == expected
 
 
+LLM_TOML = """\
+llm_base_url = "http://file/v1"
+llm_model = "file-model"
+llm_api_key = "file-key"
+"""
+OPENAI = {"OPENAI_API_KEY": "open-key", "OPENAI_MODEL": "open-model"}
+OPENAI_AT = {**OPENAI, "OPENAI_BASE_URL": "http://open/v1"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "toml", "expected"),
+    [
+        ({}, LLM_TOML, ("http://file/v1", "file-model", "file-key")),
+        ({"PATHRAG_LLM_BASE_URL": "http://env/v1"}, LLM_TOML, ("http://env/v1", "", "")),
+        (
+            {"PATHRAG_LLM_MODEL": "env", "PATHRAG_LLM_API_KEY": "env-key"},
+            LLM_TOML,
+            ("http://file/v1", "env", "env-key"),
+        ),
+        # A key alone is no leave to send anything anywhere.
+        (OPENAI, "", ("", "", "")),
+        (OPENAI_AT, "", ("http://open/v1", "open-model", "open-key")),
+        (OPENAI_AT, LLM_TOML, ("http://file/v1", "file-model", "file-key")),
+        (
+            {**OPENAI_AT, "PATHRAG_LLM_MODEL": "env"},
+            "",
+            ("http://open/v1", "env", "open-key"),
+        ),
+        # OpenAI's key goes to no other endpoint than its own.
+        ({**OPENAI, "PATHRAG_LLM_BASE_URL": "http://env/v1"}, "", ("http://env/v1", "", "")),
+        ({**OPENAI_AT, "PATHRAG_LLM_BASE_URL": "http://env/v1"}, "", ("http://env/v1", "", "")),
+        (
+            {**OPENAI, "PATHRAG_LLM_BASE_URL": "https://api.openai.com/v1/"},
+            "",
+            ("https://api.openai.com/v1/", "open-model", "open-key"),
+        ),
+        (
+            {**OPENAI_AT, "PATHRAG_LLM_BASE_URL": "http://open/v1/"},
+            "",
+            ("http://open/v1/", "open-model", "open-key"),
+        ),
+    ],
+)
+def test_a_key_never_goes_to_another_endpoint_than_the_one_beside_it(
+    tmp_path: Path, environment: dict[str, str], toml: str, expected: tuple[str, str, str]
+) -> None:
+    s = read(tmp_path, environment=environment, toml=toml)
+    assert (s.llm_base_url, s.llm_model, s.llm_api_key) == expected
+
+
+@pytest.mark.parametrize(
+    ("environment", "message"),
+    [
+        ({}, "PATHRAG_LLM_BASE_URL and PATHRAG_LLM_MODEL are not set."),
+        (OPENAI, "PATHRAG_LLM_BASE_URL and PATHRAG_LLM_MODEL are not set."),
+        ({"PATHRAG_LLM_MODEL": "m"}, "PATHRAG_LLM_BASE_URL is not set."),
+        ({"PATHRAG_LLM_BASE_URL": "http://e/v1"}, "PATHRAG_LLM_MODEL is not set."),
+    ],
+)
+def test_what_an_endpoint_lacks_is_named(
+    tmp_path: Path, environment: dict[str, str], message: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read(tmp_path, environment=environment).endpoint()
+    assert caught.value.message == f"No language model is configured: {message}"
+    assert "OPENAI_BASE_URL" in caught.value.hint
+    assert "pathrag query" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "base_url",
+    ["localhost:11434", "ftp://e/v1", "http://", "http://e:x/v1", "http://[e/v1", "http://e:0", ""],
+)
+def test_a_base_url_that_is_none_is_refused(base_url: str) -> None:
+    with pytest.raises(ConfigError, match="is not the base URL of a language model"):
+        Endpoint(base_url, "m")
+
+
+@pytest.mark.parametrize("base_url", ["http://u:geheim@e/v1", "http://e/v1?key=geheim"])
+def test_no_secret_hides_in_a_base_url(base_url: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Endpoint(base_url, "m")
+    assert "geheim" not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["geheim\nX-Other: y", "geheimß"])
+def test_a_key_that_no_header_holds_is_refused_and_not_shown(key: str) -> None:
+    with pytest.raises(ConfigError, match="no HTTP header can hold") as caught:
+        Endpoint("http://e/v1", "m", key)
+    assert "geheim" not in str(caught.value)
+
+
 def test_passwords_are_not_shown() -> None:
-    for value in (Settings(uri="x", password="geheim"), Connection("x", "u", "geheim")):
+    for value in (
+        Settings(uri="x", password="geheim", llm_api_key="geheim"),
+        Connection("x", "u", "geheim"),
+        Endpoint("http://e/v1", "m", "geheim"),
+    ):
         assert "geheim" not in repr(value)
 
 

