@@ -24,6 +24,7 @@ PathRAGError                     exit 1
 │   ├── LLMError                          the endpoint of a language model; HTTP status
 │   └── MissingExtra                      an optional dependency is not installed
 ├── PartialError                 exit 8   some of the work was done; says which part was not
+│   └── GraphRAGError                     a community could not be reported, or several
 └── QueryFileError               exit 9   a .cypher file breaks the rules of its header (file, line)
 
 Each message says what happened, on what, and names the command that helps. Exit codes are stable:
@@ -45,6 +46,7 @@ __all__ = [
     "EmbeddedServerError",
     "EncoderMismatch",
     "GdsMissing",
+    "GraphRAGError",
     "IndexMissing",
     "InvalidMigration",
     "LLMError",
@@ -273,6 +275,20 @@ class PartialError(PathRAGError):
     """Some of the work was done; the message says which part was not."""
 
     exit_code = 8
+
+
+class GraphRAGError(PartialError):
+    """Communities could not be reported; what was done for the others is kept.
+
+    Attributes:
+        failures: Id of each such community and what is wrong, in the order of the work.
+    """
+
+    def __init__(
+        self, message: str, *, failures: tuple[tuple[str, str], ...] = (), hint: str = ""
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.failures = failures
 
 
 class QueryFileError(PathRAGError):
