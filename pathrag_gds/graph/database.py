@@ -184,6 +184,9 @@ class Database:
             _interrupts_restored(),
             _sent_values(query.name),
             self._session(query) as session,
+            # Around the beginning and the commit; of the statement itself the driver must know
+            # sooner.
+            _in_flight(),
         ):
             if query.mode in ("schema", "auto"):
                 import neo4j
@@ -191,8 +194,7 @@ class Database:
                 statement = neo4j.Query(
                     text, metadata=self._metadata(query.name), timeout=timeout_s
                 )
-                with _in_flight():
-                    return [_plain_row(record) for record in session.run(statement, parameters)]
+                return [_plain_row(record) for record in session.run(statement, parameters)]
             work = self._unit_of_work(text, parameters, query.name, timeout_s)
             if query.mode == "read":
                 return session.execute_read(work)
@@ -212,9 +214,10 @@ class Database:
             _interrupts_restored(),
             self._session() as session,
         ):
-            transaction = session.begin_transaction(
-                metadata=self._metadata(name), timeout=timeout_s or self.timeout_s
-            )
+            with _in_flight():
+                transaction = session.begin_transaction(
+                    metadata=self._metadata(name), timeout=timeout_s or self.timeout_s
+                )
             try:
                 yield Transaction(transaction)
                 with _in_flight():
@@ -344,8 +347,8 @@ def _in_flight() -> Iterator[None]:
 def _interrupts_restored() -> Iterator[None]:
     """Give back, outside the driver, the interrupt that passed through it.
 
-    An interrupt while the driver begins or commits is no cancellation. The driver then tidies up,
-    and fails to enlarge the buffer that the read, broken off, still holds.
+    One that comes while a session is closed is no cancellation: the driver goes on tidying up, and
+    fails to enlarge the buffer that the read, broken off, still holds.
     """
     try:
         yield

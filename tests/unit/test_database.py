@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime
+from collections.abc import Callable
 from typing import Any
 
 import neo4j.exceptions
@@ -380,3 +382,40 @@ def test_an_error_of_its_own_is_no_interrupt(error: Exception) -> None:
     with pytest.raises(type(error)) as caught, _interrupts_restored():
         raise error
     assert caught.value is error
+
+
+class BrokenInto:
+    """A session of the driver at which Ctrl-C is pressed at once."""
+
+    left_by: type[BaseException] | None = None
+
+    def __enter__(self) -> BrokenInto:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.left_by = kind
+
+    def broken(self, *_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    run = execute_read = execute_write = begin_transaction = broken
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda database: database.run(statement("RETURN 1 AS one", "read")),
+        lambda database: database.run(statement("RETURN 1 AS one", "write")),
+        lambda database: database.run(statement("RETURN 1 AS one", "auto")),
+        lambda database: database.transaction("test").__enter__(),
+    ],
+    ids=["read", "write", "auto", "transaction"],
+)
+def test_the_driver_takes_an_interrupt_for_a_cancellation(
+    monkeypatch: pytest.MonkeyPatch, ask: Callable[[Database], object]
+) -> None:
+    session = BrokenInto()
+    monkeypatch.setattr(Database, "_session", lambda *_: session)
+    with Database(NOWHERE) as database, pytest.raises(KeyboardInterrupt):
+        ask(database)
+    assert session.left_by is asyncio.CancelledError
