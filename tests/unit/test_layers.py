@@ -33,6 +33,7 @@ LEVELS = {
     "pathrag_gds.migrate.files": 2,
     "pathrag_gds.server": 3,
     "pathrag_gds.models": 3,
+    "pathrag_gds.answer.generate": 4,
     "pathrag_gds.graph": 4,
     "pathrag_gds.retrieve": 5,
     "pathrag_gds.migrate": 5,
