@@ -19,7 +19,9 @@ from pathrag_gds.serve.options import (
     connection_options,
     model_options,
     output_options,
+    prompt_options,
     read_connection,
+    read_prompt,
     read_search,
     repeated,
     search_options,
@@ -111,6 +113,35 @@ def explain(question: str, rows: int, as_json: bool, **options: Any) -> None:
     from pathrag_gds.serve.terminal import console
 
     show_explanation(console(), explanation, rows=rows)
+
+
+@cli.command()
+@click.argument("question")
+@prompt_options
+@search_options
+@model_options
+@connection_options
+@output_options
+def prompt(question: str, as_json: bool, **options: Any) -> None:
+    """Print a prompt to answer QUESTION from its paths.
+
+    It is for a language model; nothing is sent anywhere. The prompt goes to stdout; what it takes
+    in tokens, as the encoder counts them, and what is left out go to stderr.
+
+    \b
+    pathrag prompt "Who are Bob's friends?" --budget 1000 --chunk-budget 0
+    """
+    with _rag(options) as rag:
+        result = rag.search(question, config=read_search(options))
+        written = rag.prompt_of(result, **read_prompt(options))
+    _warn(result)
+    if as_json:
+        print_json(written.to_dict())
+        return
+    from pathrag_gds.serve.results import prompt_summary
+
+    click.echo(written.text)
+    click.echo(prompt_summary(written), err=True)
 
 
 @cli.command()

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from pathrag_gds.answer.prompt import (
+    DEFAULT_BUDGET,
+    DEFAULT_CHUNK_BUDGET,
+    MAX_CHUNKS,
+    build_prompt,
+    check_prompt_options,
+    chunks_of,
+)
 from pathrag_gds.config import DEFAULT_TENANT, SearchConfig, check_tenant, read_settings
 from pathrag_gds.errors import ConfigError, DimensionMismatch, IndexMissing
 from pathrag_gds.types import DepthTrace, Explanation, SearchResult
@@ -14,6 +23,7 @@ from pathrag_gds.types import DepthTrace, Explanation, SearchResult
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pathrag_gds.answer.prompt import CountTokens, Order, PathPrompt
     from pathrag_gds.config import Settings
     from pathrag_gds.graph.database import Database
     from pathrag_gds.models.encoder import Encoder
@@ -194,6 +204,84 @@ class PathRAG:
         trace: list[DepthTrace] = []
         result = self._search(question, tenant, config, start_ids, overrides, trace)
         return Explanation(result, tuple(trace))
+
+    def prompt(
+        self,
+        question: str,
+        *,
+        tenant: str | None = None,
+        config: SearchConfig | None = None,
+        start_ids: Sequence[str] = (),
+        order: Order = "ascending",
+        budget: int = DEFAULT_BUDGET,
+        chunk_budget: int = DEFAULT_CHUNK_BUDGET,
+        count_tokens: CountTokens | None = None,
+        **overrides: Any,
+    ) -> PathPrompt:
+        """Search, and write the prompt that asks a language model to answer from the paths alone.
+
+        Args:
+            question: And ``tenant``, ``config``, ``start_ids``, ``**overrides``: see
+                :meth:`search`.
+            order: And ``budget``, ``chunk_budget``, ``count_tokens``: see :meth:`prompt_of`.
+
+        Raises:
+            ConfigError: As for :meth:`search` and :meth:`prompt_of`.
+            EncoderMismatch: The vectors in the database are of another encoder.
+            DatabaseError: The server refused or failed a statement.
+        """
+        check_prompt_options(order=order, budget=budget, chunk_budget=chunk_budget)
+        return self.prompt_of(
+            self.search(question, tenant=tenant, config=config, start_ids=start_ids, **overrides),
+            order=order,
+            budget=budget,
+            chunk_budget=chunk_budget,
+            count_tokens=count_tokens,
+        )
+
+    def prompt_of(
+        self,
+        result: SearchResult,
+        *,
+        order: Order = "ascending",
+        budget: int = DEFAULT_BUDGET,
+        chunk_budget: int = DEFAULT_CHUNK_BUDGET,
+        count_tokens: CountTokens | None = None,
+    ) -> PathPrompt:
+        """Write the prompt for a result of :meth:`search`.
+
+        Reads the texts that its paths were read from, in one statement.
+
+        Args:
+            result: Without a path the prompt says that there is none.
+            order: ``ascending`` puts the best path last, ``descending`` first.
+            budget: Tokens at most of instructions, question and paths. The best path is always in
+                the prompt and none is cut in two; see
+                :func:`pathrag_gds.answer.prompt.build_prompt`.
+            chunk_budget: Tokens at most that the texts add; 0 for none.
+            count_tokens: How the language model counts; by default the encoder's tokenizer counts,
+                which is near what others do for English, not equal.
+
+        Raises:
+            ConfigError: An option is out of range, or the budget is too small for the question and
+                the best path.
+            DatabaseError: The server refused or failed a statement.
+        """
+        from pathrag_gds.retrieve.chunks import read_chunk_texts
+
+        context = self._known(result.tenant) or self._read(result.tenant)
+        prompt = partial(
+            build_prompt,
+            result,
+            count_tokens=count_tokens or self.encoder.count_tokens,
+            order=order,
+            budget=budget,
+            chunk_budget=chunk_budget,
+            phrasing=context.ontology.phrasing,
+        )
+        paths = prompt()
+        ids = list(chunks_of(paths.numbered.values()))[:MAX_CHUNKS] if chunk_budget else []
+        return prompt(chunks=read_chunk_texts(self.database, result.tenant, ids)) if ids else paths
 
     def _search(
         self,

@@ -19,6 +19,7 @@ from pathrag_gds.types import Entity, RankedPath, SearchResult
 __all__ = [
     "DEFAULT_BUDGET",
     "DEFAULT_CHUNK_BUDGET",
+    "MAX_CHUNKS",
     "NOT_IN_GRAPH",
     "SYSTEM",
     "CountTokens",
@@ -35,6 +36,9 @@ __all__ = [
 
 DEFAULT_BUDGET = 4000
 DEFAULT_CHUNK_BUDGET = 2000
+
+MAX_CHUNKS = 64
+"""Chunks that are considered for one prompt: a fact may have been read from thousands."""
 
 NOT_IN_GRAPH = "The graph does not say."
 """What a reader is told to answer when the paths do not answer the question."""
@@ -98,14 +102,14 @@ class LeftOut:
     Attributes:
         kind: What it is.
         name: Rank of the path, or id of the chunk.
-        reason: ``budget`` of paths or ``chunk_budget`` is used up; ``no_text``: the graph has no
-            text of the chunk.
-        tokens: What it would have added; 0 without a text.
+        reason: It does not fit into the ``budget`` or the ``chunk_budget``; the graph has
+            ``no_text`` of the chunk; it is ``too_far`` down a list of more than ``MAX_CHUNKS``.
+        tokens: What it would have added; 0 where no text was read.
     """
 
     kind: Literal["path", "chunk"]
     name: str
-    reason: Literal["budget", "chunk_budget", "no_text"]
+    reason: Literal["budget", "chunk_budget", "no_text", "too_far"]
     tokens: int = 0
 
 
@@ -212,7 +216,8 @@ def build_prompt(
         budget: Tokens at most of instructions, question and paths.
         chunk_budget: Tokens at most that passages add; 0 for no passages.
         chunks: Texts by chunk id; None for no passages. Those of the paths in the prompt are taken
-            whole, the best path's first, each once; see :func:`chunks_of`.
+            whole, the best path's first, each once; the first :data:`MAX_CHUNKS` that
+            :func:`chunks_of` gives are considered.
         phrasing: Words by relationship type; see :func:`pathrag_gds.retrieve.serialize.path_text`.
 
     Raises:
@@ -418,8 +423,9 @@ def _choose_chunks(
     chosen: list[PromptChunk] = []
     left_out: list[LeftOut] = []
     used = draft.tokens(paths)
-    for id_, numbers in chunks_of(path.ranked for path in paths).items():
-        chunk = PromptChunk(id_, numbers, as_data(texts.get(id_, "")))
+    wanted = chunks_of(path.ranked for path in paths)
+    for id_ in list(wanted)[:MAX_CHUNKS]:
+        chunk = PromptChunk(id_, wanted[id_], as_data(texts.get(id_, "")))
         if not chunk.text:
             left_out.append(LeftOut("chunk", id_, "no_text"))
             continue
@@ -429,4 +435,5 @@ def _choose_chunks(
             used = tokens
         else:
             left_out.append(LeftOut("chunk", id_, "chunk_budget", tokens - used))
+    left_out += [LeftOut("chunk", id_, "too_far") for id_ in list(wanted)[MAX_CHUNKS:]]
     return chosen, left_out

@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeVar
 
 import click
 
+from pathrag_gds.answer.prompt import DEFAULT_BUDGET, DEFAULT_CHUNK_BUDGET, Order
 from pathrag_gds.config import PRESETS, SearchConfig, Settings, read_settings
 from pathrag_gds.serve.command import verbose_option
 
@@ -23,7 +24,9 @@ __all__ = [
     "home_options",
     "model_options",
     "output_options",
+    "prompt_options",
     "read_connection",
+    "read_prompt",
     "read_search",
     "repeated",
     "search_options",
@@ -98,6 +101,41 @@ def search_options(command: Command) -> Command:
         ),
         *(_field_option(f, types[f.name], described.get(f.name, "")) for f in fields(SearchConfig)),
     )
+
+
+def prompt_options(command: Command) -> Command:
+    """Add ``--order``, ``--budget`` and ``--chunk-budget``: what a prompt holds."""
+    return _stack(
+        command,
+        click.option(
+            "--order",
+            type=click.Choice(typing.get_args(Order)),
+            default="ascending",
+            show_default=True,
+            help="Of the paths by reliability: the best one last, or first.",
+        ),
+        click.option(
+            "--budget",
+            metavar="TOKENS",
+            type=click.IntRange(min=1),
+            default=DEFAULT_BUDGET,
+            show_default=True,
+            help="At most, of instructions, question and paths. The best path is always in.",
+        ),
+        click.option(
+            "--chunk-budget",
+            metavar="TOKENS",
+            type=click.IntRange(min=0),
+            default=DEFAULT_CHUNK_BUDGET,
+            show_default=True,
+            help="At most, that texts add which the paths were read from; 0 for none.",
+        ),
+    )
+
+
+def read_prompt(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the options of :func:`prompt_options` as arguments of ``PathRAG.prompt_of``."""
+    return {name: values[name] for name in ("order", "budget", "chunk_budget")}
 
 
 def read_search(values: Mapping[str, Any]) -> SearchConfig:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +13,20 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+    from pathrag_gds.answer.prompt import PathPrompt
     from pathrag_gds.graph.schema import Ontology
     from pathrag_gds.serve.checks import Check
     from pathrag_gds.serve.demo import DemoReport
     from pathrag_gds.types import Answer, Entity, Explanation, Path, RankedPath, SearchResult
 
-__all__ = ["show_checks", "show_demo", "show_explanation", "show_ontology", "show_result"]
+__all__ = [
+    "prompt_summary",
+    "show_checks",
+    "show_demo",
+    "show_explanation",
+    "show_ontology",
+    "show_result",
+]
 
 _ARROWS = {True: (" —[", "]→ ", " ←[", "]— "), False: (" -[", "]-> ", " <-[", "]- ")}
 _REASONS = {
@@ -33,6 +42,12 @@ _LEFT_OUT = {
     "min_score": "below --min-score",
     "top_k": "beyond --top-k",
     "time_limit": "not scored within --time-limit-s",
+}
+_NOT_IN_PROMPT = {
+    "budget": "beyond --budget",
+    "chunk_budget": "beyond --chunk-budget",
+    "no_text": "without a text in the graph",
+    "too_far": "of too many",
 }
 _STATES = {"ok": "green", "note": "cyan", "todo": "bold yellow", "failed": "bold red"}
 
@@ -105,6 +120,26 @@ def _left_out(result: SearchResult) -> str:
     return ", ".join(
         f"{counts[reason]} {told}" for reason, told in _LEFT_OUT.items() if counts[reason]
     )
+
+
+def prompt_summary(prompt: PathPrompt) -> str:
+    """Say what a prompt takes, what it holds and what it does without, a line each."""
+    held = _counted(len(prompt.paths), "path")
+    if prompt.chunks:
+        held += f" and {_counted(len(prompt.chunks), 'passage')} ({prompt.chunk_tokens} of them)"
+    lines = [f"{_counted(prompt.tokens, 'token')}: {held}."]
+    if prompt.shortened:
+        lines.append("What the nodes of the best path tell was shortened to fit into --budget.")
+    # Counter keeps the order in which it first met them: paths, then chunks, the best first.
+    left = Counter((left.kind, left.reason) for left in prompt.left_out)
+    if left:
+        told = [f"{_counted(n, kind)} {_NOT_IN_PROMPT[why]}" for (kind, why), n in left.items()]
+        lines.append(f"Left out: {', '.join(told)}.")
+    return "\n".join(lines)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def show_demo(out: Console, report: DemoReport) -> None:

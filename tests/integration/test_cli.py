@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -131,6 +133,62 @@ def test_filters_and_tenants_bind(demo: Database, pathrag: Run) -> None:
     outcome = pathrag("query", MILK, *COSINE, "--tenant", "nobody", "--json")
     assert json.loads(outcome.stdout)["paths"] == []
     assert "Tenant 'nobody' has no entities" in outcome.stderr
+
+
+def test_the_prompt_holds_the_paths_of_the_query(demo: Database, pathrag: Run) -> None:
+    asked = json.loads(pathrag("query", MILK, *COSINE, "--json").stdout)
+    outcome = pathrag("prompt", MILK, *COSINE)
+    instructions, question, passages, paths = outcome.stdout.rstrip("\n").split("\n\n")
+    assert instructions.endswith("\nAnswer in the language of the question.")
+    assert question == f"Question: {MILK}"
+    assert [line[:4] for line in paths.splitlines()[1:-1]] == [f"[{n}] " for n in (5, 4, 3, 2, 1)]
+    best = asked["paths"][0]
+    assert all(node["name"] in paths.splitlines()[-2] for node in best["nodes"])
+    told = json.loads(pathrag("prompt", MILK, *COSINE, "--json").stdout)
+    assert f"{told['system']}\n\n{told['user']}\n" == outcome.stdout
+    assert outcome.stderr == (
+        f"{told['tokens']:,} tokens: 5 paths and {len(told['chunks'])} passages "
+        f"({told['chunk_tokens']} of them).\n"
+    )
+    assert told["tokens"] - told["chunk_tokens"] < told["budget"] == 4000
+    # What the best path was read from stands last, next to the paths.
+    last = told["chunks"][-1]
+    assert last["paths"][0] == 1
+    query = statement("MATCH (c:Chunk {tenant: $tenant, id: $id}) RETURN c.text AS text")
+    (row,) = demo.run(query, tenant="default", id=last["id"])
+    assert passages.splitlines()[-2].partition(") ")[2].split() == row["text"].split()
+
+
+def test_the_prompt_keeps_to_its_budgets(demo: Database, pathrag: Run) -> None:
+    small = ("--budget", "330", "--chunk-budget", "60", "--order", "descending")
+    outcome = pathrag("prompt", MILK, *COSINE, *small, "--json")
+    told = json.loads(outcome.stdout)
+    assert outcome.stderr == ""
+    assert told["paths"][0]["number"] == 1
+    assert 0 < len(told["paths"]) < 5
+    assert told["tokens"] - told["chunk_tokens"] <= 330
+    assert told["chunk_tokens"] <= 60
+    assert {left["kind"] for left in told["left_out"]} == {"path", "chunk"}
+    refused = pathrag("prompt", MILK, *COSINE, "--budget", "20", code=2)
+    assert refused.stdout == ""
+    assert refused.stderr.splitlines()[-1].startswith("Give --budget ")
+    nobody = pathrag("prompt", MILK, *COSINE, "--tenant", "nobody")
+    assert "(none was found)" in nobody.stdout
+    assert "Tenant 'nobody' has no entities" in nobody.stderr
+
+
+def test_the_prompt_of_the_readme(demo: Database, pathrag: Run) -> None:
+    (line,) = re.findall(r"(?m)^pathrag (prompt .*)", (ROOT / "README.md").read_text("utf-8"))
+    outcome = pathrag(*shlex.split(line), *COSINE)
+    assert outcome.stdout.endswith("\n</paths>\n")
+    assert "\n[1] " in outcome.stdout
+    summary = re.match(
+        r"([\d,]+) tokens: \d paths? and \d passages? \((\d+) of them\)\.\n", outcome.stderr
+    )
+    assert summary
+    tokens, chunk_tokens = (int(number.replace(",", "")) for number in summary.groups())
+    assert chunk_tokens <= 300
+    assert tokens - chunk_tokens <= 900
 
 
 def test_schema_shows_the_types_of_the_story(demo: Database, pathrag: Run) -> None:

@@ -175,6 +175,7 @@ def test_every_command_of_the_design_is_there() -> None:
         "migrate unlock",
         "migrate up",
         "migrate validate",
+        "prompt",
         "query",
         "schema",
         "schema refresh",
