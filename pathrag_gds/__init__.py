@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathrag_gds.answer.prompt import PathPrompt
 from pathrag_gds.config import Connection, SearchConfig
 from pathrag_gds.errors import PathRAGError
 from pathrag_gds.pathrag import PathRAG
@@ -27,6 +28,7 @@ __all__ = [
     "Explanation",
     "Hop",
     "Path",
+    "PathPrompt",
     "PathRAG",
     "PathRAGError",
     "RankedPath",

@@ -208,6 +208,22 @@ def test_a_stranger_tenant_sees_nothing(rag: PathRAG) -> None:
     assert result.warnings[0].startswith("Tenant 'stranger' has no entities.")
 
 
+def test_a_prompt_is_that_of_its_search(rag: PathRAG) -> None:
+    options: dict[str, Any] = {"order": "descending", "budget": 2000, "chunk_budget": 500}
+    result = rag.search(VILLAGE, max_depth=2, top_k=3)
+    prompt = rag.prompt(VILLAGE, max_depth=2, top_k=3, **options)
+    assert prompt == rag.prompt_of(result, **options)
+    assert prompt.numbered == {ranked.rank: ranked for ranked in result.paths}
+    assert prompt.tokens == sum(
+        rag.encoder.count_tokens(text) for text in (prompt.system, prompt.user)
+    )
+    assert 0 < prompt.chunk_tokens <= 500
+    counted = rag.prompt_of(result, chunk_budget=0, count_tokens=lambda text: len(text.split()))
+    assert (counted.tokens, counted.chunks) == (len(counted.text.split()), ())
+    with pytest.raises(ConfigError, match="The order of paths"):
+        rag.prompt("", order="random")  # type: ignore[arg-type]
+
+
 def test_a_small_tenant_beside_a_large_one_gets_the_seeds_it_gets_alone(rag: PathRAG) -> None:
     alone = rag.search(VILLAGE, max_depth=2)
     crowd = [
