@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pathrag_gds.config import DEFAULT_TENANT
+from pathrag_gds.serve.ask_commands import ask
 from pathrag_gds.serve.command import Commands, print_json, run, verbose_option
 from pathrag_gds.serve.eval_commands import evaluate
 from pathrag_gds.serve.load_commands import embed, load
@@ -55,7 +56,7 @@ def cli() -> None:
     """
 
 
-for command in (load, embed, migrate, server, evaluate, train):
+for command in (ask, load, embed, migrate, server, evaluate, train):
     cli.add_command(command)
 
 

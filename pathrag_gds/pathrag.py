@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from threading import Lock
@@ -23,10 +23,12 @@ from pathrag_gds.types import DepthTrace, Explanation, SearchResult
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pathrag_gds.answer.generate import GeneratedAnswer
     from pathrag_gds.answer.prompt import CountTokens, Order, PathPrompt
     from pathrag_gds.config import Settings
     from pathrag_gds.graph.database import Database
     from pathrag_gds.models.encoder import Encoder
+    from pathrag_gds.models.llm import LLM
     from pathrag_gds.models.reranker import Reranker
     from pathrag_gds.retrieve.search import SearchContext
 
@@ -53,6 +55,8 @@ class PathRAG:
         reranker: Scores paths; by default the one that was adapted to the tenant, else the shipped
             one.
         home: Folder of the embedded server, where adapted rerankers lie.
+        llm: Writes the answers of :meth:`ask`; by default the endpoint that the settings name,
+            which is looked at when it is first needed.
     """
 
     def __init__(
@@ -64,6 +68,7 @@ class PathRAG:
         encoder: Encoder | None = None,
         reranker: Reranker | None = None,
         home: Path | str | None = None,
+        llm: LLM | None = None,
     ) -> None:
         from pathrag_gds.models.encoder import load_encoder
         from pathrag_gds.models.reranker import load_reranker
@@ -74,6 +79,8 @@ class PathRAG:
         self.config = config or SearchConfig()
         self.encoder = encoder or load_encoder(None)
         self.reranker = reranker or load_reranker(None, self.encoder)
+        self.llm = llm
+        self._settings: Settings | None = None
         # Who names a reranker gets it, whatever was adapted.
         self._adapted = None if reranker else Home.at(home).rerankers
         self._lock = Lock()
@@ -131,7 +138,7 @@ class PathRAG:
         tenant = check_tenant(settings.tenant or DEFAULT_TENANT)
         encoder = load_encoder(settings.model or None)
         reranker = load_reranker(settings.reranker, encoder) if settings.reranker else None
-        return cls(
+        made = cls(
             open_database(settings),
             tenant=tenant,
             config=config,
@@ -139,6 +146,8 @@ class PathRAG:
             reranker=reranker,
             home=settings.home or None,
         )
+        made._settings = settings
+        return made
 
     def __enter__(self) -> PathRAG:
         return self
@@ -282,6 +291,71 @@ class PathRAG:
         paths = prompt()
         ids = list(chunks_of(paths.numbered.values()))[:MAX_CHUNKS] if chunk_budget else []
         return prompt(chunks=read_chunk_texts(self.database, result.tenant, ids)) if ids else paths
+
+    def ask(
+        self,
+        question: str,
+        *,
+        llm: LLM | None = None,
+        on_text: Callable[[str], None] | None = None,
+        stream: bool = True,
+        tenant: str | None = None,
+        config: SearchConfig | None = None,
+        start_ids: Sequence[str] = (),
+        order: Order = "ascending",
+        budget: int = DEFAULT_BUDGET,
+        chunk_budget: int = DEFAULT_CHUNK_BUDGET,
+        count_tokens: CountTokens | None = None,
+        **overrides: Any,
+    ) -> GeneratedAnswer:
+        """Search, and let a language model answer from the paths alone, citing them.
+
+        Example::
+
+            answer = rag.ask("Where was Bob?", on_text=lambda piece: print(piece, end=""))
+            print(answer.text, [path.rank for path in answer.cited], answer.uncited)
+
+        Where the search finds no answer, the text says that the graph does not say, and no model is
+        asked. Nothing is sent but the prompt, and to no other than the endpoint that was named.
+
+        Args:
+            question: And ``tenant``, ``config``, ``start_ids``, ``**overrides``: see
+                :meth:`search`.
+            llm: Instead of the object's.
+            on_text: Called with each piece of the text as it comes. What it raises ends the
+                request.
+            stream: Ask for the answer piece by piece.
+            order: And ``budget``, ``chunk_budget``, ``count_tokens``: see :meth:`prompt_of`.
+
+        Raises:
+            ConfigError: No language model is configured; or as for :meth:`search` and
+                :meth:`prompt_of`.
+            EncoderMismatch: The vectors in the database are of another encoder.
+            DatabaseError: The server refused or failed a statement.
+            LLMError: The model does not answer, or its answer broke off.
+            MissingExtra: The extra ``llm`` is not installed.
+        """
+        from pathrag_gds.answer.generate import generate_answer
+
+        check_prompt_options(order=order, budget=budget, chunk_budget=chunk_budget)
+        # First, so that nobody waits for a search whose answer nobody can write.
+        llm = llm or self.llm or self._configured_llm()
+        result = self.search(
+            question, tenant=tenant, config=config, start_ids=start_ids, **overrides
+        )
+        prompt = self.prompt_of(
+            result,
+            order=order,
+            budget=budget,
+            chunk_budget=chunk_budget,
+            count_tokens=count_tokens,
+        )
+        return generate_answer(result, prompt, llm, on_text=on_text, stream=stream)
+
+    def _configured_llm(self) -> LLM:
+        from pathrag_gds.models.llm import ChatClient
+
+        return ChatClient((self._settings or read_settings()).endpoint())
 
     def _search(
         self,

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+    from pathrag_gds.answer.generate import GeneratedAnswer
     from pathrag_gds.answer.prompt import PathPrompt
     from pathrag_gds.graph.schema import Ontology
     from pathrag_gds.serve.checks import Check
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "prompt_summary",
     "show_checks",
+    "show_citations",
     "show_demo",
     "show_explanation",
     "show_ontology",
@@ -142,6 +144,22 @@ def _counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
+def show_citations(out: Console, answer: GeneratedAnswer) -> None:
+    """Print what stands under an answer: the paths that it cites, and its sentences without one."""
+    out.print()
+    if not answer.model:
+        show_wrapped(out, _nothing_passes(answer.result), "")
+        out.print('See why: pathrag explain "…"', style="dim")
+        return
+    for path in answer.cited:
+        _show_path(out, path)
+    for sentence in answer.uncited:
+        show_wrapped(out, f"cites no path: {plain(sentence)}", "", style="yellow")
+    used = _counted(answer.prompt.tokens, "token")
+    asked = _counted(len(answer.prompt.paths), "path")
+    out.print(f"{plain(answer.model)} read {asked} in a prompt of {used}", style="dim")
+
+
 def show_demo(out: Console, report: DemoReport) -> None:
     """Print what was done and how long each step took, the result, and what to type next."""
     show_table(
@@ -199,13 +217,7 @@ def _show_answers(out: Console, result: SearchResult) -> None:
     if result.outcome == "partial":
         out.print("Stopped at the time limit. This is the best so far.", style="yellow")
     if not result.answers:
-        limit = result.config.get("min_score", 0)
-        show_wrapped(
-            out,
-            f"No path of tenant {plain(result.tenant)} answers this with a confidence of "
-            f"{limit} or more.",
-            "",
-        )
+        show_wrapped(out, _nothing_passes(result), "")
         out.print('See why: pathrag explain "…"', style="dim")
         out.print()
         return
@@ -220,6 +232,14 @@ def _show_answers(out: Console, result: SearchResult) -> None:
             piece.rstrip()
         _show_lines(out, head, pieces)
     out.print()
+
+
+def _nothing_passes(result: SearchResult) -> str:
+    limit = result.config.get("min_score", 0)
+    return (
+        f"No path of tenant {plain(result.tenant)} answers this with a confidence of {limit} "
+        "or more."
+    )
 
 
 def _answer_text(answer: Answer) -> str:
