@@ -36,6 +36,8 @@ from pathrag_gds.evaluation.results import ResultsFile, read_rows
 from pathrag_gds.evaluation.systems import Asked, Opponent, Ranking, Setting
 from pathrag_gds.graph.queries import cypher_folder
 from pathrag_gds.models.files import write_whole
+from pathrag_gds.models.onnx_model import MODEL_FILE
+from pathrag_gds.models.path_reranker import shipped_matcher
 from pathrag_gds.retrieve.serialize import TEXT_TEMPLATE_VERSION
 from pathrag_gds.types import Path as GraphPath
 from pathrag_gds.version import __version__
@@ -193,11 +195,13 @@ def _versions(setting: Setting, opponent: Opponent, method: str) -> dict[str, An
 def _code_digest(method: str) -> str:
     """Hash the code of a system: two states of a checkout are two programs.
 
-    What changes vectors and scores changes the fingerprint of encoder or reranker instead.
+    What changes vectors and scores changes the fingerprint of encoder or reranker instead; the
+    matcher of nodes goes with every path reranker.
     """
     package = Path(__file__).parents[1]
     files = [
         package / "text.py",
+        shipped_matcher() / MODEL_FILE,
         *sorted((package / "retrieve").glob("*.py")),
         *sorted((cypher_folder() / "retrieve").glob("*.cypher")),
     ]

@@ -99,6 +99,8 @@ def test_wheel_holds_the_whole_program_and_nothing_beside_it(wheel: Path) -> Non
         "pathrag_gds/migrations/V001__create_constraints.cypher",
         "pathrag_gds/models/all-MiniLM-L6-v2-int8/model.onnx",
         "pathrag_gds/models/all-MiniLM-L6-v2-int8/tokenizer.json",
+        "pathrag_gds/models/node-matcher-int8/model.onnx",
+        "pathrag_gds/models/node-matcher-int8/tokenizer.json",
         *(f"pathrag_gds/models/path-reranker-int8/{name}" for name in RERANKER),
         *(f"pathrag_gds/models/export/{name}" for name in CALIBRATION_TEXTS),
         *(f"pathrag_gds/models/training/lexicon/{name}" for name in LEXICON),
