@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathrag_gds.answer.generate import GeneratedAnswer
 from pathrag_gds.answer.prompt import PathPrompt
 from pathrag_gds.config import Connection, SearchConfig
 from pathrag_gds.errors import PathRAGError
@@ -26,6 +27,7 @@ __all__ = [
     "Edge",
     "Entity",
     "Explanation",
+    "GeneratedAnswer",
     "Hop",
     "Path",
     "PathPrompt",
