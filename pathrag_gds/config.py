@@ -331,6 +331,8 @@ class SearchConfig:
         weight_similarity: What is added to the logit of a path's score for each unit by which what
             one of its nodes tells is nearer to the question than its like; at least 0. Only with a
             reranker that matches nodes, and for nodes with a description.
+        weight_type: The same for the type of a path's end, as labels and properties name it, beside
+            the type that the question asks for; at least 0. Only with such a reranker.
         weight_link: Weight of how surely the start was linked to the question.
         rel_types: Relationship types that may be followed; empty for all.
         labels: Labels that seeds and neighbours must have one of; empty for all.
@@ -353,13 +355,14 @@ class SearchConfig:
     local_keep: int = 2
     rerank_limit: int = 200
     text_budget: int = 64
-    min_score: float = 0.10
+    min_score: float = 0.15
     revisit: RevisitPolicy = "node"
     normalize_within_depth: bool = False
     depth_penalty: float = 0.0
     weight_rerank: float = 1.0
     weight_chain: float = 0.3
-    weight_similarity: float = 0.0
+    weight_similarity: float = 6.0
+    weight_type: float = 2.0
     weight_link: float = 0.0
     rel_types: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
@@ -400,6 +403,7 @@ class SearchConfig:
             "weight_rerank",
             "weight_chain",
             "weight_similarity",
+            "weight_type",
             "weight_link",
             "time_limit_s",
         ):
@@ -412,10 +416,9 @@ class SearchConfig:
         for name in ("min_score", "weight_chain"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"{name} must be from 0 to 1, not {getattr(self, name)!r}.")
-        if not self.weight_similarity >= 0:
-            raise ConfigError(
-                f"weight_similarity must not be below 0, but is {self.weight_similarity!r}."
-            )
+        for name in ("weight_similarity", "weight_type"):
+            if not getattr(self, name) >= 0:
+                raise ConfigError(f"{name} must not be below 0, but is {getattr(self, name)!r}.")
         for name in ("rel_types", "labels"):
             values = getattr(self, name)
             named = isinstance(values, (list, tuple)) and all(isinstance(v, str) for v in values)

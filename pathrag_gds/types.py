@@ -197,7 +197,8 @@ class RankedPath:
         confidence: In [0, 1]; thresholds apply to it.
         terms: The parts of the score by name, before weighting: ``rerank``, in [0, 1];
             ``similarity``, by how much what a node tells is nearer to the question than its like,
-            in [-1, 1], which is added, weighted, to the logit of ``rerank``; ``link``, in [0, 1].
+            in [-1, 1], and ``type``, by how much its end fits the type that is asked for more than
+            other ends, both added, weighted, to the logit of ``rerank``; ``link``, in [0, 1].
         text: What the reranker read.
     """
 

@@ -28,6 +28,7 @@ class Candidate:
             not read.
         rerank: What the reranker alone made of ``answer``.
         similarity: By how much its nodes are nearer to the question than their like.
+        type: By how much its end is of the type that is asked for more than other ends.
     """
 
     path: Path
@@ -41,6 +42,7 @@ class Candidate:
     chain: str = ""
     rerank: float = 0.0
     similarity: float = 0.0
+    type: float = 0.0
 
     @property
     def key(self) -> PathKey:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from pathrag_gds.config import SearchConfig
 from pathrag_gds.models.reranker import Reranker, matcher_of, reads_chains
+from pathrag_gds.retrieve.intent import asked_type, stems, type_text
 from pathrag_gds.retrieve.serialize import (
     Phrasing,
     chain_text,
@@ -27,6 +28,9 @@ __all__ = ["Child", "Reading", "Scorer"]
 
 # The clock is looked at between batches of so many texts: about a quarter of a second on two cores.
 _BATCH = 64
+# Where no type is as near as this to what is asked for, the graph does not tell types apart in the
+# question's terms.
+_LEAST_FIT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,9 @@ class Reading:
         rerank: That the path ends at the answer by its words alone, from 0 to 1.
         similarity: By how much its nodes are nearer to the question than their like, from -1 to 1;
             0 where nothing is told.
-        answer: That it ends at the answer by both, from 0 to 1.
+        type: By how much its end is of the type that is asked for more than other ends, from -1 to
+            1; 0 where the question or the graph does not say.
+        answer: That it ends at the answer by all of these, from 0 to 1.
         prefix: That it or an extension of it does, from 0 to 1.
     """
 
@@ -62,6 +68,7 @@ class Reading:
     chain: str
     rerank: float
     similarity: float
+    type: float
     answer: float
     prefix: float
 
@@ -80,6 +87,7 @@ class Scorer:
     Attributes:
         nearness: How near what a node tells is to the question, by id, for nodes met so far.
         named: Nodes that the question names.
+        fit: How near each type met so far is to the type that is asked for.
     """
 
     question: str
@@ -93,6 +101,7 @@ class Scorer:
     scores: dict[str, tuple[float, float]] = field(default_factory=dict)
     nearness: dict[str, float] = field(default_factory=dict)
     named: frozenset[str] = frozenset()
+    fit: dict[str, float] = field(default_factory=dict)
     cache_hits: int = 0
     strategy: str = field(init=False)
 
@@ -142,9 +151,10 @@ class Scorer:
         ]
         self._score(texts)
         similar = self._nearness([child.path for child in chosen], entities)
+        fitting = self._fitting([child.path.tail for child in chosen], entities)
         readings = [
-            self._of_path(child, text, chains.get(child.path, ""), similarity)
-            for child, text, similarity in zip(chosen, texts, similar, strict=True)
+            self._of_path(child, text, chains.get(child.path, ""), similarity, type_)
+            for child, text, similarity, type_ in zip(chosen, texts, similar, fitting, strict=True)
             if text in self.scores
         ]
         return readings, len(ranked) - len(chosen), late + len(chosen) - len(readings)
@@ -164,36 +174,63 @@ class Scorer:
 
     def _of_chain(self, child: Child, chain: str) -> Reading:
         answer, prefix = self.scores[chain]
-        return Reading(child, chain, chain, answer, 0.0, answer, prefix)
+        return Reading(child, chain, chain, answer, 0.0, 0.0, answer, prefix)
 
     def _nearness(self, paths: Sequence[Path], entities: Mapping[str, Entity]) -> list[float]:
         """Say how much nearer each path is to the question than its like.
 
         A path is as near as the nearest of its nodes that tell something and that the question does
-        not name; a node's nearness counts from the mean of those with its labels.
+        not name. A node's nearness counts from the mean of those with its labels; where the
+        question names one of them, from that one's, for then it speaks of no other in other words.
         """
         matcher = matcher_of(self.reranker)
         if not self.config.weight_similarity or matcher is None:
             return [0.0] * len(paths)
         nodes = dict.fromkeys(node for path in paths for node in path.nodes)
         unread = [
-            node
-            for node in nodes
-            if node not in self.nearness and node not in self.named and entities[node].description
+            node for node in nodes if node not in self.nearness and entities[node].description
         ]
         texts = [node_text(entities[node]) for node in unread]
         self.nearness |= zip(unread, matcher.match(self.question, texts), strict=True)
+        asked = stems(self.question)
+        known = {n for n in self.nearness if n in self.named or stems(entities[n].name) <= asked}
         alike: dict[tuple[str, ...], list[float]] = defaultdict(list)
+        named: dict[tuple[str, ...], float] = {}
         for node, near in self.nearness.items():
-            alike[entities[node].labels].append(near)
-        means = {labels: math.fsum(found) / len(found) for labels, found in alike.items()}
-        above = {node: near - means[entities[node].labels] for node, near in self.nearness.items()}
+            labels = entities[node].labels
+            alike[labels].append(near)
+            if node in known:
+                named[labels] = max(near, named.get(labels, 0.0))
+        usual = {labels: math.fsum(found) / len(found) for labels, found in alike.items()} | named
+        above = {
+            node: near - usual[entities[node].labels]
+            for node, near in self.nearness.items()
+            if node not in known
+        }
         return [
             round(max((above[node] for node in path.nodes if node in above), default=0.0), 6)
             for path in paths
         ]
 
-    def _of_path(self, child: Child, text: str, chain: str, similarity: float) -> Reading:
+    def _fitting(self, ends: Sequence[str], entities: Mapping[str, Entity]) -> list[float]:
+        """Say how well the type of each end fits what is asked for, beside all types met so far."""
+        asked = asked_type(self.question)
+        matcher = matcher_of(self.reranker)
+        if not self.config.weight_type or not asked or matcher is None:
+            return [0.0] * len(ends)
+        texts = [type_text(entities[end]) for end in ends]
+        unread = [text for text in dict.fromkeys(texts) if text and text not in self.fit]
+        wanted = stems(asked)
+        for text, near in zip(unread, matcher.match(asked, unread), strict=True):
+            self.fit[text] = 1.0 if wanted & stems(text) else near
+        if max(self.fit.values(), default=0.0) < _LEAST_FIT:
+            return [0.0] * len(ends)
+        mean = math.fsum(self.fit.values()) / len(self.fit)
+        return [round(self.fit[text] - mean, 6) if text else 0.0 for text in texts]
+
+    def _of_path(
+        self, child: Child, text: str, chain: str, similarity: float, type_: float
+    ) -> Reading:
         rerank, prefix = self.scores[text]
         if chain:
             share = self.config.weight_chain
@@ -202,7 +239,14 @@ class Scorer:
             prefix = round((1 - share) * prefix + share * of_chain[1], 6)
         shift = self.config.weight_similarity * similarity
         return Reading(
-            child, text, chain, rerank, similarity, shifted(rerank, shift), shifted(prefix, shift)
+            child=child,
+            text=text,
+            chain=chain,
+            rerank=rerank,
+            similarity=similarity,
+            type=type_,
+            answer=shifted(rerank, shift + self.config.weight_type * type_),
+            prefix=shifted(prefix, shift),
         )
 
     def _score(self, texts: Sequence[str]) -> None:

@@ -421,6 +421,7 @@ class _State:
                     chain=reading.chain,
                     rerank=reading.rerank,
                     similarity=reading.similarity,
+                    type=reading.type,
                     answer=reading.answer,
                     prefix=reading.prefix,
                     score=self._total(answer, reading.child.path, depth),
@@ -478,6 +479,7 @@ class _State:
             terms={
                 "rerank": candidate.rerank,
                 "similarity": candidate.similarity,
+                "type": candidate.type,
                 "link": self.link_score.get(path.start, 0.0),
             },
             text=candidate.text,

@@ -23,7 +23,7 @@ RAW = {"a r b. b s c.": 0.9, "a r b. |||": 0.3, "a.": 0.5, "z.": 0.1}
 
 def test_option_d_orders_by_the_raw_score() -> None:
     graph = MemoryGraph(CHAIN[:2], seeds=["a", "z"])
-    result = ask(graph, RAW, config=SearchConfig.preset("option_d"))
+    result = ask(graph, RAW, config=SearchConfig.preset("option_d", min_score=0.1))
     assert [(n, p.score) for n, p in zip(nodes(result), result.paths, strict=True)] == [
         ("abc", 0.9),
         ("a", 0.5),
@@ -34,7 +34,7 @@ def test_option_d_orders_by_the_raw_score() -> None:
 
 def test_a3_scales_each_depth_and_takes_off_per_hop() -> None:
     graph = MemoryGraph(CHAIN[:2], seeds=["a", "z"])
-    result = ask(graph, RAW, config=SearchConfig.preset("a3"))
+    result = ask(graph, RAW, config=SearchConfig.preset("a3", min_score=0.1))
     # Depth 0: 0.5 and 0.1 become 1 and 0. One path alone is 1, less 0.2 per hop.
     assert [
         (n, p.score, p.confidence) for n, p in zip(nodes(result), result.paths, strict=True)
@@ -77,7 +77,7 @@ def test_link_score_of_an_anchor_counts_with_its_weight() -> None:
     assert nodes(ask(graph, scores, question=question, start_from="both")) == ["y", "x"]
     result = ask(graph, scores, question=question, start_from="both", weight_link=0.2)
     assert [(p.path.start, p.score) for p in result.paths] == [("x", 0.6), ("y", 0.5)]
-    assert result.paths[0].terms == {"rerank": 0.4, "similarity": 0.0, "link": 1.0}
+    assert result.paths[0].terms == {"rerank": 0.4, "similarity": 0.0, "type": 0.0, "link": 1.0}
     assert [a.id for a in result.anchors] == ["x"]
 
 

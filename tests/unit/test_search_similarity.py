@@ -42,6 +42,7 @@ def search(
         strategy="paths",
         max_depth=1,
         weight_similarity=weight,
+        weight_type=0,
         changes={"reranker": CachedReranker(matching)},
     )
     return scores_of(result), matching.matched
@@ -82,18 +83,55 @@ def test_nodes_are_compared_with_those_of_their_labels() -> None:
     assert [found[name][2] for name in ("se0", "se1", "se2")] == [-0.1, 0.1, 0.0]
 
 
-def test_what_the_question_names_is_no_evidence() -> None:
-    matching = Matching({"e0": 0.5}, {})
+def test_what_the_question_names_is_no_evidence_and_its_like_are_none() -> None:
+    told = {**TOLD, "h": {"description": "A house.", "labels": ["Place"]}}
+    matching = Matching({"e0": 0.5}, {"e0": 0.5, "e1": 0.3, "h": 0.2})
     result = ask(
-        MemoryGraph([], seeds=[], nodes=TOLD),
+        MemoryGraph([("e0", "R", "e1"), ("e0", "AT", "h")], seeds=[], nodes=told),
         question="what is e0",
         strategy="paths",
-        max_depth=0,
+        max_depth=1,
         weight_similarity=4,
+        weight_type=0,
         changes={"reranker": matching},
     )
-    assert scores_of(result) == {"e0": (0.5, 0.5, 0.0)}
-    assert not matching.matched
+    similarity = {name: values[2] for name, values in scores_of(result).items()}
+    assert similarity == {"e0": 0.0, "e0e1": -0.2, "e0h": 0.0}
+
+
+HOMES = [("s", "R", "h"), ("h", "IN", "t"), ("t", "IN", "c")]
+KINDS: Mapping[str, Mapping[str, Any]] = {
+    "h": {"labels": ["Place"], "location_type": "house"},
+    "t": {"labels": ["Place"], "location_type": "town"},
+    "c": {"labels": ["Place"], "location_type": "country"},
+}
+
+
+def ends(question: str, near: Mapping[str, float], **overrides: Any) -> dict[str, float]:
+    matching = Matching({"s": 0.5}, near)
+    result = ask(
+        MemoryGraph(HOMES, seeds=["s"], nodes=KINDS),
+        question=question,
+        strategy="paths",
+        max_depth=3,
+        changes={"reranker": matching},
+        **overrides,
+    )
+    return {ranked.path.tail: ranked.terms["type"] for ranked in result.paths}
+
+
+def test_ends_of_the_type_that_is_asked_for_come_first() -> None:
+    # All three texts begin with "place"; the town's word is the question's.
+    found = ends("In which towns did they live?", {"place": 0.4})
+    assert next(iter(found)) == "t"
+    # A town beside a house, then a country beside both; alone, a house is like nothing.
+    assert found == {"t": 0.3, "s": 0.0, "h": 0.0, "c": -0.2}
+
+
+def test_types_do_not_count_where_none_is_near_or_none_is_asked_for() -> None:
+    assert set(ends("In which ship did they live?", {"place": 0.4}).values()) == {0.0}
+    assert set(ends("When did they live in town?", {}).values()) == {0.0}
+    assert set(ends("In which town?", {}, weight_type=0).values()) == {0.0}
 
 
 def test_other_rerankers_are_left_alone() -> None:
