@@ -143,9 +143,9 @@ class _Reader:
             f"The report of community {self.community.id!r} of tenant "
             f"{self.community.tenant_id!r} is refused: {wrong}.",
             failures=((self.community.id, wrong),),
-            hint="Ask again: pathrag communities report"
+            hint="Ask the model for it again."
             if self.lenient
-            else "Repair what can be repaired: pathrag communities report --lenient",
+            else "Ask the model for it again, or parse it with lenient=True.",
         )
 
 
