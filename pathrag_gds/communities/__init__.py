@@ -3,14 +3,34 @@
 from pathrag_gds.communities.content import content_hash
 from pathrag_gds.communities.extractive import extractive_report
 from pathrag_gds.communities.report_parse import parse_report
+from pathrag_gds.communities.retrieve import (
+    CommunityScore,
+    CommunitySeed,
+    CommunityTerms,
+    SeedOrigin,
+    choose_communities,
+    collect_seeds,
+    score_by_cosine,
+    score_by_overlap,
+    terms_of,
+)
 from pathrag_gds.communities.types import Community, CommunityContent, CommunityReport, Finding
 
 __all__ = [
     "Community",
     "CommunityContent",
     "CommunityReport",
+    "CommunityScore",
+    "CommunitySeed",
+    "CommunityTerms",
     "Finding",
+    "SeedOrigin",
+    "choose_communities",
+    "collect_seeds",
     "content_hash",
     "extractive_report",
     "parse_report",
+    "score_by_cosine",
+    "score_by_overlap",
+    "terms_of",
 ]

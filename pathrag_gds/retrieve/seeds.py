@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pathrag_gds.answer.fuse import fuse_rankings
 from pathrag_gds.config import SearchConfig
 from pathrag_gds.graph.database import Row
 from pathrag_gds.graph.queries import Branch, load
@@ -21,8 +22,6 @@ __all__ = ["OVER_FETCH", "SMALL_TENANT", "Seeds", "fuse", "longer", "read_seeds"
 # Up to so many entities a tenant is scanned: exact, repeatable, and blind to its neighbours.
 SMALL_TENANT = 2_000
 OVER_FETCH = 4
-# Constant of reciprocal rank fusion (Cormack, Clarke, Buettcher: SIGIR 2009).
-FUSION_K = 60
 # An index is never asked for more rows than this, unless more seeds are wanted.
 LONGEST_REACH = 10_000
 # Lucene refuses more than 1,024 clauses. A term is one for each of the five indexed properties.
@@ -178,9 +177,9 @@ def longer(request: Request, similar: int) -> int | None:
 
 
 def fuse(rankings: Iterable[Sequence[str]]) -> dict[str, float]:
-    """Add up ``1 / (60 + rank)`` over rankings of ids, best first, rank from 1."""
-    scores: dict[str, float] = defaultdict(float)
-    for ranking in rankings:
-        for rank, id_ in enumerate(ranking, start=1):
-            scores[id_] += 1.0 / (FUSION_K + rank)
-    return dict(scores)
+    """Add up ``1 / (60 + rank)`` over rankings of ids, best first, rank from 1.
+
+    See :func:`pathrag_gds.answer.fuse.fuse_rankings`.
+    """
+    named = {str(number): ranking for number, ranking in enumerate(rankings)}
+    return {item.id: item.score for item in fuse_rankings(named)}
