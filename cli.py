@@ -6,13 +6,21 @@ belong to one topic are in ``pathrag_gds/serve/*_commands.py``.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pathrag_gds.config import DEFAULT_TENANT
 from pathrag_gds.serve.ask_commands import ask
-from pathrag_gds.serve.command import Commands, print_json, run, verbose_option
+from pathrag_gds.serve.command import (
+    Commands,
+    check_output,
+    print_json,
+    run,
+    verbose_option,
+    write_output,
+)
 from pathrag_gds.serve.eval_commands import evaluate
 from pathrag_gds.serve.load_commands import embed, load
 from pathrag_gds.serve.migrate_commands import migrate
@@ -28,6 +36,7 @@ from pathrag_gds.serve.options import (
     search_options,
 )
 from pathrag_gds.serve.server_commands import server
+from pathrag_gds.serve.terminal import plain
 from pathrag_gds.serve.train_commands import train
 from pathrag_gds.version import __version__
 
@@ -94,21 +103,42 @@ def query(question: str, as_json: bool, **options: Any) -> None:
     type=click.IntRange(min=0),
     help="Seeds, and paths kept and cut, shown per depth; 0 for all.",
 )
+@click.option(
+    "--html",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write it there as a page for a browser, with the paths as a graph.",
+)
 @search_options
 @model_options
 @connection_options
 @output_options
-def explain(question: str, rows: int, as_json: bool, **options: Any) -> None:
+def explain(question: str, rows: int, html: Path | None, as_json: bool, **options: Any) -> None:
     """Print how QUESTION is searched, and what is cut.
 
     Shows the anchors and the seeds, and at each depth which paths were kept, which were cut and
-    why.
+    why. With --html the same goes into one file that needs no network and no script, with the
+    paths drawn as a graph.
+
+    \b
+    pathrag explain "Who are Bob's friends?"
+    pathrag explain "…" --html why.html
     """
+    if html:
+        # First, so that nobody waits for a search whose page cannot be stored.
+        check_output(html)
     with _rag(options) as rag:
         explanation = rag.explain(question, config=read_search(options))
     _warn(explanation.result)
+    if html:
+        from pathrag_gds.serve.explain_html import explanation_html
+
+        write_output(html, explanation_html(explanation, rows=rows))
     if as_json:
         print_json(explanation.to_dict())
+        return
+    if html:
+        click.echo(f"Written to {plain(html)}.")
         return
     from pathrag_gds.serve.results import show_explanation
     from pathrag_gds.serve.terminal import console

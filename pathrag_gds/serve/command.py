@@ -9,13 +9,23 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from pathrag_gds.errors import PathRAGError
+from pathrag_gds.errors import ConfigError, PathRAGError
 
-__all__ = ["Commands", "command_line", "print_facts", "print_json", "run", "verbose_option"]
+__all__ = [
+    "Commands",
+    "check_output",
+    "command_line",
+    "print_facts",
+    "print_json",
+    "run",
+    "verbose_option",
+    "write_output",
+]
 
 INTERRUPTED = 128 + signal.SIGINT
 TERMINATED = 128 + signal.SIGTERM
@@ -118,6 +128,41 @@ def print_facts(facts: dict[str, Any], as_json: bool) -> None:
     for name, value in facts.items():
         if value not in ("", None):
             click.echo(f"{name:<{width}}  {plain(value)}")
+
+
+def check_output(file: Path) -> None:
+    """See to it that a file can be written, before the work that it is for.
+
+    Raises:
+        ConfigError: Its folder is not there, or something that is not a file has its name.
+    """
+    folder = file.resolve().parent
+    if not folder.is_dir():
+        raise ConfigError(
+            f"{file} cannot be written: there is no folder {folder}.",
+            hint="Make the folder, or name another file.",
+        )
+    # A device or a pipe would be replaced by a file of its name.
+    if file.exists() and not file.is_file():
+        raise ConfigError(f"{file} is not a file.", hint="Name another file.")
+
+
+def write_output(file: Path, text: str) -> None:
+    """Write a text as UTF-8; the file appears, or changes, whole or not at all.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
+    from pathrag_gds.models.files import write_whole
+
+    check_output(file)
+    try:
+        # Where the name is a link, what it leads to is written.
+        write_whole(file.resolve(), text.encode())
+    except OSError as error:
+        raise ConfigError(
+            f"{file} cannot be written: {error.strerror}.", hint="Name another file."
+        ) from None
 
 
 def command_line(words: Iterable[str]) -> str:

@@ -21,17 +21,24 @@ if TYPE_CHECKING:
     from pathrag_gds.types import Answer, Entity, Explanation, Path, RankedPath, SearchResult
 
 __all__ = [
+    "CUT_REASONS",
+    "answer_text",
+    "left_out",
+    "node_facts",
+    "nothing_passes",
     "prompt_summary",
+    "properties_text",
     "show_checks",
     "show_citations",
     "show_demo",
     "show_explanation",
     "show_ontology",
     "show_result",
+    "sources_text",
 ]
 
 _ARROWS = {True: (" —[", "]→ ", " ←[", "]— "), False: (" -[", "]-> ", " <-[", "]- ")}
-_REASONS = {
+CUT_REASONS = {
     "beam_width": "ranked below --beam-width",
     "duplicate": "found already, by another way",
     "expand_per_path": "extensions of a path beyond --expand-per-path",
@@ -96,7 +103,7 @@ def show_explanation(out: Console, explanation: Explanation, *, rows: int = 5) -
         cut = [p for p in depth.paths if p.reason]
         out.print(f"Depth {depth.depth}: {len(kept)} kept", style="bold")
         for c in depth.cut:
-            show_wrapped(out, f"cut: {c.count} {_REASONS.get(c.reason, c.reason)}", "  ")
+            show_wrapped(out, f"cut: {c.count} {CUT_REASONS.get(c.reason, c.reason)}", "  ")
         if depth.truncated:
             capped = ", ".join(map(plain, depth.truncated))
             show_wrapped(out, f"not all relationships read: {capped}", "  ")
@@ -109,13 +116,14 @@ def show_explanation(out: Console, explanation: Explanation, *, rows: int = 5) -
                 _show_lines(out, head, lines)
         out.print()
     out.print("Result", style="bold")
-    if left_out := _left_out(result):
-        show_wrapped(out, f"left out: {left_out}", "")
+    if told := left_out(result):
+        show_wrapped(out, f"left out: {told}", "")
         out.print()
     show_result(out, result)
 
 
-def _left_out(result: SearchResult) -> str:
+def left_out(result: SearchResult) -> str:
+    """Say how many paths were left out when the search ended, and why; empty where none was."""
     counts = {
         reason: sum(cut.count for cut in result.cut if cut.reason == reason) for reason in _LEFT_OUT
     }
@@ -148,7 +156,7 @@ def show_citations(out: Console, answer: GeneratedAnswer) -> None:
     """Print what stands under an answer: the paths that it cites, and its sentences without one."""
     out.print()
     if not answer.model:
-        show_wrapped(out, _nothing_passes(answer.result), "")
+        show_wrapped(out, nothing_passes(answer.result), "")
         out.print('See why: pathrag explain "…"', style="dim")
         return
     for path in answer.cited:
@@ -217,7 +225,7 @@ def _show_answers(out: Console, result: SearchResult) -> None:
     if result.outcome == "partial":
         out.print("Stopped at the time limit. This is the best so far.", style="yellow")
     if not result.answers:
-        show_wrapped(out, _nothing_passes(result), "")
+        show_wrapped(out, nothing_passes(result), "")
         out.print('See why: pathrag explain "…"', style="dim")
         out.print()
         return
@@ -226,7 +234,7 @@ def _show_answers(out: Console, result: SearchResult) -> None:
         style = "bold green" if number == 0 else ""
         paths = ", ".join(f"{rank}" for rank in answer.paths)
         where = f"  (confidence {answer.confidence:.2f}; path {paths})"
-        line = Text.assemble((_answer_text(answer), style), (where, "dim"))
+        line = Text.assemble((answer_text(answer), style), (where, "dim"))
         pieces = list(line.wrap(out, max(out.width - len(head), MIN_WIDTH)))
         for piece in pieces:
             piece.rstrip()
@@ -234,7 +242,8 @@ def _show_answers(out: Console, result: SearchResult) -> None:
     out.print()
 
 
-def _nothing_passes(result: SearchResult) -> str:
+def nothing_passes(result: SearchResult) -> str:
+    """Say that a result without an answer has none."""
     limit = result.config.get("min_score", 0)
     return (
         f"No path of tenant {plain(result.tenant)} answers this with a confidence of {limit} "
@@ -242,7 +251,8 @@ def _nothing_passes(result: SearchResult) -> str:
     )
 
 
-def _answer_text(answer: Answer) -> str:
+def answer_text(answer: Answer) -> str:
+    """Say what an answer is: a name, or a property of one and its value."""
     if answer.kind == "entity":
         return plain(answer.name)
     if answer.property:
@@ -258,8 +268,8 @@ def _show_path(out: Console, ranked: RankedPath) -> None:
         out, head, _path_lines(out, ranked.path, names, max(out.width - len(head), MIN_WIDTH))
     )
     if not ranked.path.hops:
-        show_wrapped(out, _node_facts(ranked.nodes[0]), indent)
-    sources = _sources(ranked)
+        show_wrapped(out, node_facts(ranked.nodes[0]), indent)
+    sources = sources_text(ranked)
     if sources:
         show_wrapped(out, f"source: {sources}", indent, style="dim")
     out.print()
@@ -280,7 +290,7 @@ def _path_lines(out: Console, path: Path, names: Mapping[str, str], width: int) 
     forward, forward_end, backward, backward_end = _ARROWS[_speaks_unicode(out)]
     lines = [Text(plain(names[path.start]), style="bold")]
     for step, hop in enumerate(path.hops, start=1):
-        told = plain(hop.edge.type) + _properties(hop.edge.properties)
+        told = plain(hop.edge.type) + properties_text(hop.edge.properties)
         arrow = (
             f"{forward}{told}{forward_end}" if hop.forward else f"{backward}{told}{backward_end}"
         )
@@ -298,14 +308,16 @@ def _path_lines(out: Console, path: Path, names: Mapping[str, str], width: int) 
     return lines
 
 
-def _node_facts(node: Entity) -> str:
+def node_facts(node: Entity) -> str:
+    """Say what a node tells: labels, description, properties; empty where it has nothing."""
     labels = ", ".join(node.labels)
     kind = f"({labels}) " if labels else ""
-    facts = _properties({k: v for k, v in node.properties.items() if k != "aliases"}).strip()
+    facts = properties_text({k: v for k, v in node.properties.items() if k != "aliases"}).strip()
     return plain(" ".join(f"{kind}{node.description} {facts}".split()))
 
 
-def _properties(properties: Mapping[str, Any]) -> str:
+def properties_text(properties: Mapping[str, Any]) -> str:
+    """Write properties in braces after a space, in order of their keys; empty where none is."""
     told = ", ".join(f"{plain(k)}: {_value(v)}" for k, v in sorted(properties.items()))
     return f" {{{told}}}" if told else ""
 
@@ -316,7 +328,8 @@ def _value(value: object) -> str:
     return plain(json.dumps(value, ensure_ascii=False, default=str))
 
 
-def _sources(ranked: RankedPath) -> str:
+def sources_text(ranked: RankedPath) -> str:
+    """Say which documents and chunks a path was read from; empty where that is not known."""
     chunks: dict[str, list[str]] = {}
     for hop in ranked.hops:
         for source in hop.sources:

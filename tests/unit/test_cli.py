@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
+import os
 import shlex
 import signal
 import subprocess
@@ -515,6 +517,60 @@ def test_explain_as_json_adds_seeds_and_depths(rag: FakeRAG) -> None:
     told = json.loads(out)
     assert told["seeds"] == [{"id": "milk", "similarity": 0.5, "fused": 0.03}]
     assert [depth["depth"] for depth in told["depths"]] == [1]
+
+
+def test_explain_as_a_page_is_written_to_a_file(rag: FakeRAG, tmp_path: Path) -> None:
+    file = tmp_path / "why.html"
+    file.write_text("old")
+    assert run("explain", "Where?", "--html", str(file)) == (0, f"Written to {file}.\n", "")
+    page = file.read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>\n")
+    assert "cut: 7 ranked below --beam-width" in page
+    code, out, _ = run("explain", "Where?", "--html", "two.html", "--json")
+    assert code == 0
+    assert [depth["depth"] for depth in json.loads(out)["depths"]] == [1]
+    assert Path("two.html").read_text(encoding="utf-8") == page
+    assert sorted(found.name for found in tmp_path.iterdir()) == ["two.html", "why.html"]
+
+
+def test_a_page_is_written_where_its_link_leads(rag: FakeRAG, tmp_path: Path) -> None:
+    (tmp_path / "real.html").write_text("old")
+    (tmp_path / "link.html").symlink_to("real.html")
+    assert run("explain", "Where?", "--html", "link.html")[0] == 0
+    assert (tmp_path / "link.html").is_symlink()
+    assert (tmp_path / "real.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+@pytest.mark.parametrize(
+    ("file", "told"),
+    [
+        ("absent/why.html", "absent/why.html cannot be written: there is no folder "),
+        ("pipe", "pipe is not a file."),
+    ],
+)
+def test_a_page_that_cannot_be_written_is_refused_before_the_search(
+    rag: FakeRAG, file: str, told: str
+) -> None:
+    os.mkfifo("pipe")
+    code, out, err = run("explain", "Where?", "--html", file)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"Error: {told}")
+    assert rag.config is None
+
+
+def test_a_page_is_whole_or_not_there(
+    rag: FakeRAG, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    (tmp_path / "why.html").write_text("old")
+    monkeypatch.setattr("os.replace", fail)
+    code, out, err = run("explain", "Where?", "--html", "why.html")
+    assert (code, out) == (2, "")
+    assert err.startswith("Error: why.html cannot be written: No space left on device.\n")
+    assert [found.name for found in tmp_path.iterdir()] == ["why.html"]
+    assert (tmp_path / "why.html").read_text() == "old"
 
 
 def test_server_status_of_a_new_home() -> None:
