@@ -97,17 +97,14 @@ def test_choices_hold_the_meant_text_first() -> None:
 
 @pytest.mark.torch
 @pytest.mark.filterwarnings("ignore", "error:::pathrag_gds.models.training")
-@pytest.mark.parametrize("share", [0.0, 0.5])
-def test_written_weights_lie_between_the_base_and_what_was_learnt(
-    tmp_path: Path, share: float
-) -> None:
+def test_training_moves_the_weights_and_writes_an_encoder(tmp_path: Path) -> None:
     base = random_bert(tmp_path / "base", outputs=0)
-    lexicon = replace(load_lexicon(), attributes=(FUR,))
-    before, after = train_encoder(
-        tmp_path / "out", minutes=0.02, base=base, share=share, learning_rate=1e-2, lexicon=lexicon
-    )
+    out = tmp_path / "out"
+    before, after = train_encoder(out, minutes=0.02, base=base, learning_rate=1e-2)
     assert 0 <= before <= 1
     assert 0 <= after <= 1
     name = "encoder.layer.0.output.dense.weight"
-    moved = np.abs(read_bert(tmp_path / "out").tensors[name] - read_bert(base).tensors[name]).max()
-    assert (moved == 0) == (share == 0)
+    written = read_bert(out)
+    assert written.outputs == 0
+    assert np.abs(written.tensors[name] - read_bert(base).tensors[name]).max() > 1e-4
+    assert (out / "tokenizer.json").is_file()

@@ -7,9 +7,6 @@ for the price of two hundred.
 
 The loss is that of multiple negatives (Henderson et al. 2017, "Efficient Natural Language Response
 Suggestion"), in both directions: the text of a question among all texts, and the other way round.
-What is written lies between the base and what was learnt, weight by weight, so that the encoder
-keeps what the base knew of other text (Wortsman et al. 2022, "Robust fine-tuning of zero-shot
-models").
 
 ``python -m pathrag_gds.models.training.contrastive --output FOLDER`` writes the encoder that
 ``python -m pathrag_gds.models.export`` makes the shipped one of.
@@ -190,7 +187,6 @@ def train_encoder(
     *,
     minutes: float,
     base: FilePath | None = None,
-    share: float = 0.5,
     learning_rate: float = 1e-4,
     seed: int = 0,
     lexicon: Lexicon | None = None,
@@ -201,7 +197,6 @@ def train_encoder(
         output: Folder for weights and tokenizer.
         minutes: Wall clock.
         base: Folder of a BERT encoder; None is all-MiniLM-L6-v2.
-        share: How far from the base, 0, to what was learnt, 1, the written weights lie.
         lexicon: Of which the entries that are held out are not learnt; None is the package's.
 
     Returns:
@@ -217,7 +212,6 @@ def train_encoder(
     folder = str(base or default_weights())
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
     model = transformers.AutoModel.from_pretrained(folder, local_files_only=True)
-    before_training = {name: value.clone() for name, value in model.state_dict().items()}
 
     def encode(texts: Sequence[str]) -> Any:
         batch = tokenizer(
@@ -260,10 +254,6 @@ def train_encoder(
         if time.monotonic() - told > 60:
             told = time.monotonic()
             print(f"{share:.1%}  batch {step:,}  loss {loss.item():.4f}", file=sys.stderr)
-    with torch.no_grad():
-        for name, value in model.state_dict().items():
-            if value.is_floating_point():
-                value.sub_(before_training[name]).mul_(share).add_(before_training[name])
     model.save_pretrained(output)
     tokenizer.save_pretrained(output)
     return before, hit()
@@ -275,7 +265,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--output", type=FilePath, required=True)
     parser.add_argument("--from", dest="base", type=FilePath)
     parser.add_argument("--minutes", type=float, default=12.0)
-    parser.add_argument("--share", type=float, default=0.5, help="of what was learnt, 0 to 1")
     parser.add_argument("--learning-rate", type=float, default=1e-4)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
@@ -283,7 +272,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.output,
         minutes=options.minutes,
         base=options.base,
-        share=options.share,
         learning_rate=options.learning_rate,
         seed=options.seed,
     )
