@@ -150,12 +150,13 @@ class Scorer:
             for child in chosen
         ]
         self._score(texts)
-        similar = self._nearness([child.path for child in chosen], entities)
-        fitting = self._fitting([child.path.tail for child in chosen], entities)
+        # What the time limit left unread needs no matching.
+        read = [(c, t) for c, t in zip(chosen, texts, strict=True) if t in self.scores]
+        similar = self._nearness([child.path for child, _ in read], entities)
+        fitting = self._fitting([child.path.tail for child, _ in read], entities)
         readings = [
             self._of_path(child, text, chains.get(child.path, ""), similarity, type_)
-            for child, text, similarity, type_ in zip(chosen, texts, similar, fitting, strict=True)
-            if text in self.scores
+            for (child, text), similarity, type_ in zip(read, similar, fitting, strict=True)
         ]
         return readings, len(ranked) - len(chosen), late + len(chosen) - len(readings)
 
