@@ -15,10 +15,9 @@ Suggestion"), in both directions: the text of a question among all texts, and th
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from random import Random
@@ -34,6 +33,7 @@ from pathrag_gds.models.training.lexicon import (
 )
 from pathrag_gds.models.training.recipe import held_out_lexicon
 from pathrag_gds.models.training.torch_import import import_torch
+from pathrag_gds.models.training.worlds import draw_one, fill
 
 __all__ = ["Pair", "event_choices", "lexicon_pairs", "train_encoder"]
 
@@ -94,7 +94,7 @@ def lexicon_pairs(lexicon: Lexicon, count: int, random: Random) -> list[Pair]:
                 pair = _relation_pair(words, names[0], random)
                 found.setdefault(pair.kind, pair)
         else:
-            pair = _attribute_pair(_one(lexicon.attributes, random), names[0], random)
+            pair = _attribute_pair(draw_one(lexicon.attributes, random), names[0], random)
             found.setdefault(pair.kind, pair)
     return list(found.values())[:count]
 
@@ -122,11 +122,7 @@ def event_choices(
 
 def _neighbours(entries: Sequence[Any], random: Random) -> Sequence[Any]:
     at = random.randrange(len(entries))
-    return entries[at : at + _one((1, 2, 4), random)]
-
-
-def _one(items: Sequence[Any], random: Random) -> Any:
-    return items[random.randrange(len(items))]
+    return entries[at : at + draw_one((1, 2, 4), random)]
 
 
 def _event_pair(frame: Frame, names: Sequence[str], random: Random) -> Pair:
@@ -135,32 +131,23 @@ def _event_pair(frame: Frame, names: Sequence[str], random: Random) -> Pair:
         words = frame.fillers.get(role)
         named = "person" in kinds or "animal" in kinds
         if words and role != "agent" and not (named and role in said):
-            said[f"{role}.bare"] = _one(words, random)
+            said[f"{role}.bare"] = draw_one(words, random)
             said[role] = f"the {said[f'{role}.bare']}"
         # What has no common nouns of its own is an organisation.
         said.setdefault(role, "the company")
+        said.setdefault(f"{role}.bare", said[role])
 
-    def fill(template: str) -> str:
-        return _fill(template, said)
-
-    question = _one(_FORMS, random).format(
-        nominal=fill(_one(frame.nominals, random)),
-        clause=fill(_one(frame.clauses, random)),
-        did=fill(_one(frame.did, random)),
+    question = draw_one(_FORMS, random).format(
+        nominal=fill(draw_one(frame.nominals, random), said),
+        clause=fill(draw_one(frame.clauses, random), said),
+        did=fill(draw_one(frame.did, random), said),
         agent=names[0],
     )
     # As a node is told to the encoder, or without its label.
-    label = _one((".", " is a event."), random)
-    text = f"{fill(_one(frame.titles, random))}{label} {fill(_one(frame.descriptions, random))}"
+    label = draw_one((".", " is a event."), random)
+    title = fill(draw_one(frame.titles, random), said)
+    text = f"{title}{label} {fill(draw_one(frame.descriptions, random), said)}"
     return Pair(question, text, f"event {frame.kind}")
-
-
-def _fill(template: str, said: Mapping[str, str]) -> str:
-    def word(found: re.Match[str]) -> str:
-        role = found[1]
-        return said.get(role) or said[role.removesuffix(".bare")]
-
-    return re.sub(r"\{(\w+(?:\.bare)?)\}", word, template)
 
 
 def _relation_pair(words: RelationWords, name: str, random: Random) -> Pair:
@@ -170,15 +157,15 @@ def _relation_pair(words: RelationWords, name: str, random: Random) -> Pair:
     # Without names of the kind of "directed by", the relation can be told from its other end only.
     if not words.types:
         words = words.inverted()
-    asked = _one((*words.to_target, *words.ask_target), random).replace("{x}", name)
-    told = _one(words.types, random)
-    noun = _one(words.target.nouns, random)[0]
+    asked = draw_one((*words.to_target, *words.ask_target), random).replace("{x}", name)
+    told = draw_one(words.types, random)
+    noun = draw_one(words.target.nouns, random)[0]
     return Pair(asked, f"{name} {told} {noun} B. The answer is {noun} B.", kind)
 
 
 def _attribute_pair(attribute: Attribute, name: str, random: Random) -> Pair:
-    asked = _one(attribute.questions, random).replace("{x}", name)
-    told = f"{name}'s {_one(attribute.keys, random)} is {_one(attribute.values, random)}."
+    asked = draw_one(attribute.questions, random).replace("{x}", name)
+    told = f"{name}'s {draw_one(attribute.keys, random)} is {draw_one(attribute.values, random)}."
     return Pair(asked, told, f"attribute {attribute.keys[0]}")
 
 

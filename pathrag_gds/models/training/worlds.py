@@ -19,7 +19,7 @@ from pathrag_gds.models.training.lexicon import Frame, Lexicon, PlaceWords, Rela
 from pathrag_gds.models.training.questions import Asker, noise
 from pathrag_gds.types import Edge, Entity, Hop, Path
 
-__all__ = ["World", "ask_event", "make_event_world", "make_relation_world"]
+__all__ = ["World", "ask_event", "draw_one", "fill", "make_event_world", "make_relation_world"]
 
 T = TypeVar("T")
 
@@ -481,9 +481,9 @@ def _events(build: _Builder, hides_in: str, size: int) -> Iterator[Event]:
             continue
         where = build.pick(build.kinds["room"] + build.kinds["outdoor"] + build.kinds["house"])
         articles = _articles(build, roles, where)
-        description = _fill(build.pick(frame.descriptions), articles)
+        description = fill(build.pick(frame.descriptions), articles)
         description = description[:1].upper() + description[1:]
-        title = _fill(build.pick(frame.titles), articles)
+        title = fill(build.pick(frame.titles), articles)
         attributes = (
             {
                 build.pick(("time of day", "date", "time", "happened on")): build.pick(
@@ -543,7 +543,8 @@ def _articles(build: _Builder, roles: Mapping[str, str], where: str) -> dict[str
     return said
 
 
-def _fill(template: str, said: Mapping[str, str]) -> str:
+def fill(template: str, said: Mapping[str, str]) -> str:
+    """Put words into the places of a frame's template; what nobody said is ``someone``."""
     return re.sub(r"\{(\w+(?:\.bare)?)\}", lambda m: said.get(m[1], "someone"), template)
 
 
@@ -619,20 +620,21 @@ def ask_event(world: World, random: Random) -> Asked | None:
     return replace(asked, question=noise(asked.question, random))
 
 
-def _one(items: Sequence[T], random: Random) -> T:
+def draw_one(items: Sequence[T], random: Random) -> T:
+    """Draw one of some items."""
     return items[random.randrange(len(items))]
 
 
 def _clause(event: Event, random: Random) -> str:
-    return _fill(_one(event.frame.clauses, random), event.articles)
+    return fill(draw_one(event.frame.clauses, random), event.articles)
 
 
 def _nominal(event: Event, random: Random) -> str:
-    return _fill(_one(event.frame.nominals, random), event.articles)
+    return fill(draw_one(event.frame.nominals, random), event.articles)
 
 
 def _did(event: Event, random: Random) -> str:
-    return _fill(_one(event.frame.did, random), event.articles)
+    return fill(draw_one(event.frame.did, random), event.articles)
 
 
 def _to_event(event: Event, start: str) -> Path:
@@ -696,12 +698,12 @@ def _place_ways(event: Event, path: Path) -> Sequence[Path]:
 def _ask_place(world: World, event: Event, random: Random) -> Asked | None:
     draw = random.random()
     if draw < 0.4:
-        question = _one(_WHERE_NOMINAL, random).format(_nominal(event, random))
+        question = draw_one(_WHERE_NOMINAL, random).format(_nominal(event, random))
     elif draw < 0.7:
         question = f"where did {_did(event, random)}"
     else:
         who = _participant(world, event, random)
-        form = _one(
+        form = draw_one(
             (
                 "where was {} when {}",
                 "where did {} stay while {}",
@@ -726,7 +728,7 @@ def _participant(world: World, event: Event, random: Random) -> str:
     ]
     if not people or random.random() < 0.1:
         return "everyone"
-    return world.graph.entities[_one(people, random)].name.replace("_", " ")
+    return world.graph.entities[draw_one(people, random)].name.replace("_", " ")
 
 
 def _ask_container(world: World, event: Event, random: Random) -> Asked | None:
@@ -744,9 +746,9 @@ def _ask_container(world: World, event: Event, random: Random) -> Asked | None:
         kinds = ["house", *sorted({k for k in world.place_kinds.values() if k in _SETTLED})]
     if not kinds:
         return None
-    kind = _one(kinds, random)
+    kind = draw_one(kinds, random)
     places = [p for p in world.asker.lexicon.places if p.kind == kind]
-    which = _one(places[0].which if places else (f"in which {kind}",), random)
+    which = draw_one(places[0].which if places else (f"in which {kind}",), random)
     draw = random.random()
     if draw < 0.35:
         question = f"{which} did {_nominal(event, random)} take place"
@@ -795,9 +797,9 @@ def _containers(world: World, paths: Sequence[Path]) -> list[Path]:
 
 def _ask_participants(world: World, event: Event, random: Random) -> Asked | None:
     if random.random() < 0.6:
-        question = _one(_WHO_CLAUSE, random).format(_clause(event, random))
+        question = draw_one(_WHO_CLAUSE, random).format(_clause(event, random))
     else:
-        question = _one(_WHO_NOMINAL, random).format(_nominal(event, random))
+        question = draw_one(_WHO_NOMINAL, random).format(_nominal(event, random))
     folded = question.lower()
 
     def ways(of: Event, path: Path) -> Sequence[Path]:
@@ -817,9 +819,9 @@ def _ask_subject(world: World, event: Event, random: Random) -> Asked | None:
     clauses = [c for c in event.frame.clauses if re.match(r"\{agent\} (?!and )", c)]
     if not clauses:
         return None
-    rest = _fill(_one(clauses, random).removeprefix("{agent} "), event.articles)
+    rest = fill(draw_one(clauses, random).removeprefix("{agent} "), event.articles)
     agent = event.roles["agent"]
-    opening = _one(
+    opening = draw_one(
         ("who", "who was it that", "which one", "what is the name of the one who"), random
     )
     question = f"{opening} {rest}"
@@ -832,7 +834,7 @@ def _ask_subject(world: World, event: Event, random: Random) -> Asked | None:
         ]
         if attributes:
             forms = attributes[random.randrange(len(attributes))].questions
-            question = _one(forms, random).replace("{x}", f"the one who {rest}")
+            question = draw_one(forms, random).replace("{x}", f"the one who {rest}")
 
     asked = _asked(world, event, question, random, _to_role("agent"), "subject")
     if asked is None:
@@ -848,11 +850,11 @@ def _ask_subject(world: World, event: Event, random: Random) -> Asked | None:
 
 def _ask_object(world: World, event: Event, random: Random) -> Asked | None:
     """Leave out whom or what it was done to: "who did Anna make friends with"."""
-    role = _one([r for r in ("partner", "patient") if r in event.roles] or ["agent"], random)
+    role = draw_one([r for r in ("partner", "patient") if r in event.roles] or ["agent"], random)
     forms = [d for d in event.frame.did if role != "agent" and d.endswith(f" {{{role}}}")]
     if not forms:
         return None
-    rest = _fill(_one(forms, random).removesuffix(f" {{{role}}}"), event.articles)
+    rest = fill(draw_one(forms, random).removesuffix(f" {{{role}}}"), event.articles)
     named = world.place_kinds[event.roles[role]] in _NAMED
     question = f"{'who' if named else 'what'} did {rest}"
     return _asked(world, event, question, random, _to_role(role), "object")
@@ -867,13 +869,13 @@ def _ask_implied(world: World, event: Event, random: Random) -> Asked | None:
     found = [one for one in found if {one.known, one.asked} <= set(event.roles)]
     if not found:
         return None
-    implied = _one(found, random)
+    implied = draw_one(found, random)
     ways = [(implied.known, implied.asked)]
     if implied.symmetric:
         ways.append((implied.asked, implied.known))
-    known, asked = _one(ways, random)
+    known, asked = draw_one(ways, random)
     who = event.roles[known]
-    question = _one(implied.questions, random).replace("{x}", event.articles[known])
+    question = draw_one(implied.questions, random).replace("{x}", event.articles[known])
 
     def to_asked(of: Event, path: Path) -> Sequence[Path]:
         if of.frame.kind not in implied.kinds or path.start != who:
@@ -924,8 +926,8 @@ def _ask_happened(world: World, event: Event, random: Random) -> Asked | None:
     if random.random() < 0.5:
         question = "what happened when " + _clause(event, random)
     else:
-        role = _one(sorted(event.roles), random)
-        question = _one(_WHAT_HAPPENED, random).format(event.articles[role])
+        role = draw_one(sorted(event.roles), random)
+        question = draw_one(_WHAT_HAPPENED, random).format(event.articles[role])
         if sum(event.roles[role] in other.parts for other in world.events) > 1:
             return None
     return _asked(world, event, question, random, lambda of, path: [path], "happened")
@@ -935,7 +937,7 @@ def _ask_time(world: World, event: Event, random: Random) -> Asked | None:
     if not world.graph.entities[event.id].properties:
         return None
     if random.random() < 0.7:
-        question = _one(_WHEN[:3], random).format(_did(event, random))
+        question = draw_one(_WHEN[:3], random).format(_did(event, random))
     else:
         question = f"when was {_nominal(event, random)}"
     return _asked(world, event, question, random, lambda of, path: [path], "time")
@@ -947,7 +949,7 @@ def _ask_hiding(world: World, event: Event, random: Random) -> Asked | None:
         return None
     hiding = event.hiding
     who = world.graph.entities[hiding.source].name.replace("_", " ")
-    form = _one(
+    form = draw_one(
         ("where was {} when {}", "where did {} hide while {}", "where was {} while {}"), random
     )
     question = form.format(who, _clause(event, random))
