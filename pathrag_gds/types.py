@@ -12,6 +12,7 @@ from typing import Any, Literal
 __all__ = [
     "Anchor",
     "Answer",
+    "Chain",
     "Cut",
     "DepthTrace",
     "Edge",
@@ -21,12 +22,14 @@ __all__ = [
     "Outcome",
     "Path",
     "PathKey",
+    "Pattern",
     "RankedPath",
     "ResultHop",
     "SearchResult",
     "SearchStats",
     "Seed",
     "Source",
+    "Step",
     "TracedPath",
 ]
 
@@ -136,6 +139,52 @@ class Path:
         if hop.head != self.tail:
             raise ValueError(f"hop starts at {hop.head!r}, the path ends at {self.tail!r}")
         return Path((*self.nodes, hop.tail), (*self.hops, hop))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One relation of a chain.
+
+    Attributes:
+        type: Relationship type, exactly as in the graph.
+        forward: It is walked in its stored direction.
+        label: That the node it leads to must have; empty for any node.
+        id: Of the one node it leads to, where only that one is meant; empty for all.
+    """
+
+    type: str
+    forward: bool
+    label: str = ""
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Relations walked one after the other from one node: what many paths have in common."""
+
+    start: str
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A query that gives every answer of one kind, made of relations that are in the graph.
+
+    Attributes:
+        chains: One, or several that meet in the answer.
+        text: What the reranker read of it.
+        cypher: Read-only, with parameters; its columns are ``id`` and ``name``, ordered by id.
+        parameters: Values of all parameters of ``cypher``.
+        total: Distinct answers in the graph; None where that was not counted.
+        complete: Every one of them is among the answers of the result.
+    """
+
+    chains: tuple[Chain, ...]
+    text: str
+    cypher: str
+    parameters: Mapping[str, Any] = field(compare=False, hash=False)
+    total: int | None = None
+    complete: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,6 +336,7 @@ class SearchResult:
     config: Mapping[str, Any]
     seeds: tuple[Seed, ...] = ()
     warnings: tuple[str, ...] = ()
+    patterns: tuple[Pattern, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain JSON values; two runs differ in ``stats.millis`` alone."""
@@ -304,7 +354,16 @@ class SearchResult:
             ],
             "answers": [_answer_dict(a) for a in self.answers],
             "paths": [_path_dict(p) for p in self.paths],
-            "patterns": [],
+            "patterns": [
+                {
+                    "text": p.text,
+                    "cypher": p.cypher,
+                    "parameters": dict(p.parameters),
+                    "total": p.total,
+                    "complete": p.complete,
+                }
+                for p in self.patterns
+            ],
             "cut": [{"depth": c.depth, "reason": c.reason, "count": c.count} for c in self.cut],
             "stats": {
                 "round_trips": self.stats.round_trips,
