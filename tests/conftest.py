@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from tests.browser import Browser, browser, find_browser
 from tests.sources import GIVEN, Source, choose_sources, describe
 
 _SETTINGS = (
@@ -83,7 +84,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _order(item: pytest.Item) -> tuple[int, int, bool]:
     callspec = getattr(item, "callspec", None)
     lane = ("", "lts", "current", GIVEN).index(callspec.params.get("lane", "") if callspec else "")
-    slow = ("torch", "integration", "container", "packaging")
+    slow = ("browser", "torch", "integration", "container", "packaging")
     kind = max((1 + i for i, name in enumerate(slow) if item.get_closest_marker(name)), default=0)
     return kind, lane, "demo" in getattr(item, "fixturenames", ())
 
@@ -91,6 +92,8 @@ def _order(item: pytest.Item) -> tuple[int, int, bool]:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("torch") and find_spec("torch") is None:
         pytest.skip('torch is not installed: pip install -e ".[test,test-torch]"')
+    if item.get_closest_marker("browser") and find_browser() is None:
+        pytest.skip("no Chromium and no Chrome: apt-get install chromium")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -110,6 +113,7 @@ def pytest_runtest_makereport(
 _REQUIRED = {
     "PATHRAG_REQUIRE_NEO4J": ("integration", "container"),
     "PATHRAG_REQUIRE_TORCH": ("torch",),
+    "PATHRAG_REQUIRE_BROWSER": ("browser",),
 }
 
 
@@ -117,3 +121,12 @@ _REQUIRED = {
 def _user_folders(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Keep the user's own embedded server out of reach; jars still come from the shared cache."""
     os.environ["PATHRAG_HOME"] = str(tmp_path_factory.mktemp("home") / "pathrag")
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A headless browser; what asks for it carries the marker ``browser``."""
+    path = find_browser()
+    assert path is not None
+    with browser(path, tmp_path_factory.mktemp("browser")) as started:
+        yield started

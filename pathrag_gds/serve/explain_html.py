@@ -57,7 +57,7 @@ _STYLE = """
 @media (prefers-color-scheme: dark) { :root { --bg: #14171c; --fg: #e6e8eb; --dim: #9aa3b2;
   --line: #363c47; --box: #1f242c; --arrow: #8a94a5; --best: #7db4ff; --start: #7db4ff;
   --answer: #65cf8d; --warn: #f0b45a; } }
-body { margin: 0 auto; padding: 1.5rem; max-width: 72rem; background: var(--bg); color: var(--fg);
+body { margin: 0 auto; padding: 1.5rem; max-width: 80rem; background: var(--bg); color: var(--fg);
   font: 15px/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
 h1 { font-size: 1.5rem; margin: 0; } h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; }
 h3 { font-size: 1rem; margin: 1rem 0 .25rem; } p { margin: .25rem 0; }
@@ -71,10 +71,11 @@ th { color: var(--dim); font-weight: normal; white-space: nowrap; }
 .relation { color: var(--best); } .node-name { font-weight: 600; }
 .answer-name { color: var(--answer); font-weight: 600; }
 details { margin: .5rem 0; } summary { cursor: pointer; }
-svg { font-family: system-ui, sans-serif; font-size: 12px; }
+a { color: var(--best); }
+svg { font-family: system-ui, sans-serif; font-size: 12px; max-width: 100%; height: auto; }
 svg text { fill: var(--fg); } svg .hops, svg .role, svg .more { fill: var(--dim); font-size: 11px; }
 svg .name { font-size: 13px; font-weight: 600; }
-svg .label { paint-order: stroke; stroke: var(--bg); stroke-width: 4px; stroke-linejoin: round; }
+svg .label { paint-order: stroke; stroke: var(--bg); stroke-width: 8px; stroke-linejoin: round; }
 svg .arrow { fill: none; stroke: var(--arrow); stroke-width: 1.4; }
 svg .arrow.best { stroke: var(--best); stroke-width: 2.4; }
 svg .head { fill: var(--arrow); fill: context-stroke; }

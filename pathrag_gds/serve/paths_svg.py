@@ -21,14 +21,20 @@ __all__ = ["MAX_NEIGHBOURS", "MAX_NODES", "Drawing", "draw_paths", "html_text"]
 MAX_NEIGHBOURS = 8
 MAX_NODES = 60
 
-_BOX_WIDTH, _BOX_HEIGHT = 168, 44
+_BOX_WIDTH, _BOX_HEIGHT = 180, 44
 _ROW = 72
 _MARGIN, _TOP = 16, 28
 _BULGE = 72
 _LABEL_HEIGHT, _HEAD = 16, 12
-_MIN_GAP, _GAP_PER_ARROW = 96, 10
-_CHARACTER = 6.6
-_NAME_CHARACTERS, _LABEL_CHARACTERS = 23, 26
+_MIN_GAP, _GAP_ROOM, _GAP_PER_ARROW = 96, 40, 9
+# Pixels of one em, of names in bold and of labels; as the styles of the page set them.
+_NAME_EM, _LABEL_EM = 13 * 1.1, 12.0
+_NAME_WIDTH, _LABEL_WIDTH = _BOX_WIDTH - 12.0, 190.0
+# Widths in em of the widest of the usual fonts (DejaVu Sans), so that no other overflows.
+_NARROW, _BROAD = frozenset("ijlI.,:;'|![]() "), frozenset("mwMW@%—…&")
+_EM_NARROW, _EM_LOWER, _EM_UPPER, _EM_BROAD, _EM_WIDE = 0.36, 0.63, 0.77, 1.0, 1.1
+# Shrunk to the page's width, but no further, or names could not be read.
+_LEAST_SCALE = 0.75
 _TYPES_PER_LABEL = 2
 _SWEEPS = 4
 # Where along an arrow its label is tried first to last, from the left end.
@@ -237,13 +243,13 @@ def _order_by(column: list[str], other: Sequence[str], beside: Mapping[str, set[
 def _gaps(columns: Sequence[Sequence[str]], arrows: Iterable[_Arrow]) -> list[float]:
     """Give the room right of each column in pixels: for its longest label, and more for many."""
     column = {node: number for number, nodes in enumerate(columns) for node in nodes}
-    cells: list[list[int]] = [[] for _ in columns]
+    widths: list[list[float]] = [[] for _ in columns]
     for arrow in arrows:
         left = min(column[arrow.source], column[arrow.target])
-        cells[left].append(_cells(_label(arrow)))
+        widths[left].append(_ems(_label(arrow)) * _LABEL_EM)
     return [
-        max(_MIN_GAP, max(found) * _CHARACTER + 56 + len(found) * _GAP_PER_ARROW) if found else 0.0
-        for found in cells
+        max(_MIN_GAP, max(found) + _GAP_ROOM + len(found) * _GAP_PER_ARROW) if found else 0.0
+        for found in widths
     ]
 
 
@@ -307,7 +313,7 @@ def _point_on(curve: _Curve, share: float) -> Point:
 
 def _place_label(text: str, curve: _Curve, left: float, right: float, taken: list[_Box]) -> Point:
     """Find the middle of a label on its arrow where it covers least of the labels before it."""
-    width = _cells(text) * _CHARACTER
+    width = _ems(text) * _LABEL_EM
     # From the left end, whichever way the arrow points, so that labels of a fan stand alike.
     along = curve if curve[0][0] <= curve[3][0] else curve[::-1]
     best: tuple[float, _Box] | None = None
@@ -374,7 +380,8 @@ def _svg(
     told = f"{len(drawn)} paths as one graph of {len(boxes)} nodes and {len(arrows)} arrows"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{told}" '
-        f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}">\n'
+        f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" '
+        f'style="min-width: {width * _LEAST_SCALE:.0f}px">\n'
         '<defs><marker id="head" viewBox="0 0 10 10" refX="10" refY="5" markerWidth="8" '
         'markerHeight="8" markerUnits="userSpaceOnUse" orient="auto">'
         '<path class="head" d="M 0 0 L 10 5 L 0 10 z"/></marker></defs>\n'
@@ -418,7 +425,7 @@ def _node_shape(
         f'<rect x="{place.x:.1f}" y="{place.y:.1f}" width="{_BOX_WIDTH}" '
         f'height="{_BOX_HEIGHT}" rx="6"/>',
         f'<text class="name" x="{middle:.1f}" y="{place.y + (19 if role else 27):.1f}" '
-        f'text-anchor="middle">{html_text(_clipped(plain(name), _NAME_CHARACTERS))}</text>',
+        f'text-anchor="middle">{html_text(_clipped(plain(name), _NAME_WIDTH / _NAME_EM))}</text>',
     ]
     if role:
         lines.append(
@@ -436,23 +443,30 @@ def _node_shape(
 def _label(arrow: _Arrow) -> str:
     more = len(arrow.types) - _TYPES_PER_LABEL
     told = ", ".join(map(plain, arrow.types[:_TYPES_PER_LABEL]))
-    return _clipped(told, _LABEL_CHARACTERS) + (f" + {more}" if more > 0 else "")
+    return _clipped(told, _LABEL_WIDTH / _LABEL_EM) + (f" + {more}" if more > 0 else "")
 
 
-def _cells(text: str) -> int:
-    """Measure a text; a wide character, such as those of Chinese, takes two cells."""
+def _ems(text: str) -> float:
+    """Measure a text in em, on the safe side."""
     return sum(map(_width, text))
 
 
-def _width(character: str) -> int:
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+def _width(character: str) -> float:
+    if character in _NARROW or unicodedata.combining(character):
+        return _EM_NARROW
+    if unicodedata.east_asian_width(character) in "WF":
+        return _EM_WIDE
+    if character in _BROAD:
+        return _EM_BROAD
+    return _EM_UPPER if character.isupper() else _EM_LOWER
 
 
-def _clipped(text: str, cells: int) -> str:
-    if _cells(text) <= cells:
+def _clipped(text: str, ems: float) -> str:
+    """Cut a text at so many em, the sign of the cut among them."""
+    if _ems(text) <= ems:
         return text
-    kept, used = 0, 1
-    while used + _width(text[kept]) <= cells:
+    kept, used = 0, _width("…")
+    while used + _width(text[kept]) <= ems:
         used += _width(text[kept])
         kept += 1
     return text[:kept].rstrip() + "…"

@@ -41,6 +41,7 @@ _ARROWS = {True: (" —[", "]→ ", " ←[", "]— "), False: (" -[", "]-> ", " 
 CUT_REASONS = {
     "beam_width": "ranked below --beam-width",
     "duplicate": "found already, by another way",
+    "min_prefix": "lead on less surely than --min-prefix",
     "expand_per_path": "extensions of a path beyond --expand-per-path",
     "rerank_limit": "not scored, beyond --rerank-limit",
     "revisit": "would go back (--revisit)",

@@ -165,7 +165,7 @@ def test_labels_of_a_full_hub_do_not_cover_each_other() -> None:
 def test_long_and_wide_names_are_clipped_in_boxes_and_whole_in_titles() -> None:
     long, wide = "x" * 60, "猫" * 30
     drawing = draw_paths([chain(1, long, wide)])
-    assert texts(drawing.svg, "name") == ["X" * 22 + "…", "猫" * 11 + "…"]
+    assert texts(drawing.svg, "name") == ["X" * 13 + "…", "猫" * 9 + "…"]
     titles = [t.text for t in ET.fromstring(drawing.svg).iter(f"{NS}title")]
     assert titles[1:] == [f"{long.upper()} ({long})", f"{wide} ({wide})"]
 
