@@ -24,6 +24,10 @@ Types cannot be parameters, so a statement may hold branches::
 
 ``Query.render`` repeats the branch per :class:`Branch` and joins the copies by UNION ALL. ``type``,
 ``left`` and ``right`` are filled in from the branch and need no declaration.
+
+What is repeated one after the other stands between ``// each hop`` and ``// end each hop``, also
+inside a branch or another such part; its copies are made of :class:`Part`, and a line of it that
+holds nothing but empty slots is left out.
 """
 
 from __future__ import annotations
@@ -38,7 +42,17 @@ from typing import Literal, cast
 
 from pathrag_gds.errors import ConfigError, QueryFileError
 
-__all__ = ["Branch", "Param", "Query", "all_queries", "escape_identifier", "load", "parse"]
+__all__ = [
+    "Branch",
+    "Param",
+    "Part",
+    "Query",
+    "all_queries",
+    "escape_identifier",
+    "load",
+    "parameters_in",
+    "parse",
+]
 
 Mode = Literal["read", "write", "schema", "auto"]
 
@@ -51,6 +65,10 @@ _HIDDEN = re.compile(
 _PARAMETER = re.compile(r"\$([A-Za-z_]\w*)")
 _SLOT = re.compile(r"\$\{(\w+)\}")
 _BRANCH = re.compile(r"^[ \t]*// branch (\w+)[ \t]*\n(.*?)^[ \t]*// end branch[ \t]*$", re.M | re.S)
+
+_EACH = re.compile(
+    r"^[ \t]*// each (\w+)[ \t]*\n(.*?)^[ \t]*// end each \1[ \t]*(?:\n|\Z)", re.M | re.S
+)
 
 
 def escape_identifier(name: str) -> str:
@@ -67,12 +85,33 @@ def escape_identifier(name: str) -> str:
     return "`" + name.replace("\\", "\\u005C").replace("`", "``") + "`"
 
 
+def parameters_in(text: str) -> tuple[str, ...]:
+    """List the parameters that a statement uses, each once, in the order of their first use.
+
+    What stands in strings, back-ticks and comments is no parameter.
+    """
+    return tuple(dict.fromkeys(_PARAMETER.findall(_HIDDEN.sub(" ", text))))
+
+
 @dataclass(frozen=True, slots=True)
 class Param:
     """A declared parameter or result column: its name, its type and what it means."""
 
     name: str
     type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One copy of what stands between ``// each NAME`` and ``// end each NAME``.
+
+    Attributes:
+        slots: Text of its placeholders; those around it hold, too.
+        parts: Copies of what is repeated inside it, by name.
+    """
+
+    slots: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[str, Sequence[Part]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +122,13 @@ class Branch:
         types: Relationship types that it follows; empty for all.
         direction: ``out`` along stored relationships, ``in`` against them, ``both``.
         slots: Text of placeholders that differ from branch to branch.
+        parts: Copies of what is repeated inside it, by name.
     """
 
     types: tuple[str, ...] = ()
     direction: Literal["out", "in", "both"] = "both"
     slots: Mapping[str, str] = field(default_factory=dict, hash=False)
+    parts: Mapping[str, Sequence[Part]] = field(default_factory=dict, hash=False)
 
     def fill(self) -> dict[str, str]:
         """Give the text of each placeholder."""
@@ -130,27 +171,32 @@ class Query:
         self,
         slots: Mapping[str, str] | None = None,
         branches: Mapping[str, Sequence[Branch]] | None = None,
+        parts: Mapping[str, Sequence[Part]] | None = None,
     ) -> Query:
-        """Fill in slots and repeat branches.
+        """Fill in slots, repeat branches and parts.
 
         Slot text is trusted: it comes from this package and holds user names only through
         :func:`escape_identifier`.
 
         Raises:
-            ConfigError: A slot or a branch of the file is not given, or one is given that the
-                file does not have, or no branch would remain.
+            ConfigError: A slot, a branch or a part of the file is not given, or one is given that
+                the file does not have, or no branch would remain.
         """
         slots = dict(slots or {})
         branches = dict(branches or {})
+        parts = dict(parts or {})
         names = [match.group(1) for match in _BRANCH.finditer(self.text)]
         _same(self.name, "branch", names, branches)
         in_branches = {slot for group in branches.values() for b in group for slot in b.slots}
-        _same(self.name, "slot", set(self.slots) - in_branches, slots)
+        # The copies of a part bring its slots; without a copy none is needed.
+        in_parts = set(self.slots) - set(_SLOT.findall(_EACH.sub("", self.text)))
+        needed = set(self.slots) - in_branches - in_parts
+        _same(self.name, "slot", needed | (in_parts & set(slots)), slots)
         text = self.text
         if not names:
-            return replace(self, text=self._fill(text, slots), slots=())
+            return replace(self, text=self._repeat(text, slots, parts), slots=())
         copies = [
-            self._fill(match.group(2), {**slots, **branch.fill()})
+            self._repeat(match.group(2), {**slots, **branch.fill()}, branch.parts)
             for match in _BRANCH.finditer(text)
             for branch in branches[match.group(1)]
         ]
@@ -161,6 +207,36 @@ class Query:
         before = self._fill(text[:first], slots)
         after = self._fill(text[last:].lstrip("\n"), slots)
         return replace(self, text=before + "    UNION ALL\n".join(copies) + after, slots=())
+
+    def _repeat(
+        self,
+        text: str,
+        slots: Mapping[str, str],
+        parts: Mapping[str, Sequence[Part]],
+        *,
+        inside: bool = False,
+    ) -> str:
+        """Fill in a text whose parts are repeated, each piece of it once.
+
+        Args:
+            inside: It is a part itself, whose empty lines are left out.
+        """
+
+        def filled(piece: str) -> str:
+            return self._fill(_without_empty(piece, slots) if inside else piece, slots)
+
+        matches = list(_EACH.finditer(text))
+        _same(self.name, "part", [match.group(1) for match in matches], parts)
+        pieces = []
+        position = 0
+        for match in matches:
+            pieces.append(filled(text[position : match.start()]))
+            pieces += [
+                self._repeat(match.group(2), {**slots, **part.slots}, part.parts, inside=True)
+                for part in parts[match.group(1)]
+            ]
+            position = match.end()
+        return "".join([*pieces, filled(text[position:])])
 
     def _fill(self, text: str, values: Mapping[str, str]) -> str:
         def value(match: re.Match[str]) -> str:
@@ -192,6 +268,15 @@ def _branch_span(text: str) -> tuple[int, int]:
     return matches[0].start(), matches[-1].end()
 
 
+def _without_empty(text: str, slots: Mapping[str, str]) -> str:
+    """Leave out the lines that hold nothing but empty slots."""
+    return "".join(
+        line
+        for line in text.splitlines(keepends=True)
+        if not line.strip() or _SLOT.sub(lambda m: slots.get(m.group(1), "."), line).strip()
+    )
+
+
 def _same(query: str, kind: str, wanted: Iterable[str], given: Iterable[str]) -> None:
     missing = sorted(set(wanted) - set(given))
     extra = sorted(set(given) - set(wanted))
@@ -215,7 +300,10 @@ def parse(source: str, *, name: str, path: Path | str) -> Query:
             a second statement.
     """
     lines = source.replace("\r\n", "\n").split("\n")
-    header_length = next((i for i, s in enumerate(lines) if not s.startswith("//")), len(lines))
+    header_length = next(
+        (i for i, s in enumerate(lines) if not s.startswith("//") or s.startswith("// each ")),
+        len(lines),
+    )
     params: dict[str, tuple[Param, int]] = {}
     slots: dict[str, int] = {}
     in_slots: set[str] = set()

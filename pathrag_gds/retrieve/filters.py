@@ -45,7 +45,8 @@ def compile_filter(filter_: Mapping[str, Any], *, variable: str, parameter: str)
     def bind(value: Any) -> str:
         if isinstance(value, Mapping):
             raise ConfigError(f"Filter: {value!r} is not a value.")
-        key = f"{variable}{len(values)}"
+        # n1's eleventh value is not n11's first.
+        key = f"{variable}{'_' if variable[-1].isdigit() else ''}{len(values)}"
         values[key] = value
         return f"{parameter}.{key}"
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from pathrag_gds.graph.queries import Branch, Param, Query, load
+from pathrag_gds.retrieve.pattern import answers_request, pattern_of, pattern_query
+from pathrag_gds.types import Chain, Step
 
 __all__ = ["VECTOR", "parameters_of", "rendered", "value_of"]
 
@@ -48,6 +50,18 @@ _SLOTS: Mapping[str, str] = {
     "WITH node, 1.0 AS score",
 }
 
+# Two chains of the demo that meet; how they are written is for their own module to know.
+_CHAINS = (
+    Chain("bob", (Step("involve", False, "event"), Step("takes_place", True))),
+    Chain("martha", (Step("involve", False), Step("takes_place", True, id="village"))),
+)
+
+
+def _pattern_queries() -> dict[str, Query]:
+    pattern = pattern_of(_CHAINS, "", tenant="x", revisit="none", named=["x"])
+    request = answers_request([pattern], tenant="x", revisit="none", limit=1, examples=1)
+    return {"retrieve/pattern": pattern_query(pattern), "retrieve/answers": request.query}
+
 
 def value_of(param: Param) -> Any:
     """Give a value of the declared type, or the one that the name stands for."""
@@ -66,6 +80,8 @@ def parameters_of(query: Query) -> dict[str, Any]:
 
 def rendered(name: str) -> Query:
     """Give a statement without slots or branches left."""
+    if name in (made := _pattern_queries()):
+        return made[name]
     query = load(name)
     if not query.slots and not query.has_branches:
         return query

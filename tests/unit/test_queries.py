@@ -10,11 +10,13 @@ import pytest
 from pathrag_gds.errors import ConfigError, QueryFileError
 from pathrag_gds.graph.queries import (
     Branch,
+    Part,
     Query,
     all_queries,
     cypher_folder,
     escape_identifier,
     load,
+    parameters_in,
     parse,
 )
 
@@ -256,3 +258,93 @@ def test_statements_lie_beside_or_inside_the_package() -> None:
     assert folder.name == "cypher"
     assert (folder / "server" / "components.cypher").is_file()
     assert isinstance(folder, Path)
+
+
+# Parts
+
+REPEATED = """\
+// find: chains
+// mode: read
+// param a: STRING
+// slot name: of the chain
+// slot hop: of the chain
+// slot more: nothing or something
+// slot end: after it
+// each chain
+MATCH (${name})
+// each hop
+  -[${hop}]-()
+  ${more}
+// end each hop
+${more}
+// end each chain
+RETURN $a AS a
+${end}
+"""
+
+
+def test_parts_are_repeated_inside_each_other() -> None:
+    hops = [Part({"hop": ":A"}), Part({"hop": ":B", "more": "-"})]
+    rendered = read(REPEATED).render(
+        {"end": "LIMIT 1", "more": ""},
+        parts={
+            "chain": [
+                Part({"name": "x", "more": "WHERE x"}, {"hop": []}),
+                Part({"name": "y"}, {"hop": hops}),
+            ]
+        },
+    )
+    assert rendered.text == (
+        "MATCH (x)\nWHERE x\nMATCH (y)\n  -[:A]-()\n  -[:B]-()\n  -\nRETURN $a AS a\nLIMIT 1"
+    )
+    rendered.check({"a": "x"})
+
+
+def test_text_of_a_slot_is_not_filled_again() -> None:
+    part = Part({"name": "${end}", "more": "// each hop"}, {"hop": []})
+    rendered = read(REPEATED).render({"end": "x"}, parts={"chain": [part]})
+    assert rendered.text == "MATCH (${end})\n// each hop\nRETURN $a AS a\nx"
+
+
+def test_a_branch_holds_parts() -> None:
+    source = (
+        "// find: x\n// mode: read\n// slot n: name\nCALL () {\n    // branch b\n"
+        "    // each hop\n    MATCH (${n})\n    // end each hop\n    RETURN 1 AS one\n"
+        "    // end branch\n}\nRETURN one\n"
+    )
+    branches = [
+        Branch(parts={"hop": [Part({"n": "x"}), Part({"n": "y"})]}),
+        Branch(parts={"hop": []}),
+    ]
+    assert read(source).render(branches={"b": branches}).text == (
+        "CALL () {\n    MATCH (x)\n    MATCH (y)\n    RETURN 1 AS one\n    UNION ALL\n"
+        "    RETURN 1 AS one\n}\nRETURN one"
+    )
+
+
+@pytest.mark.parametrize(
+    ("slots", "parts", "message"),
+    [
+        ({"end": ""}, {}, "part 'chain' is not given"),
+        ({"end": ""}, {"chain": [], "x": []}, "no part 'x'"),
+        ({"end": ""}, {"chain": [Part({"name": "x", "more": ""})]}, "part 'hop' is not given"),
+        ({"end": ""}, {"chain": [Part({}, {"hop": []})]}, "slot 'name' is not given"),
+        ({}, {"chain": []}, "slot 'end' is not given"),
+    ],
+)
+def test_a_part_that_does_not_fit_is_refused(
+    slots: dict[str, str], parts: dict[str, list[Part]], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        read(REPEATED).render(slots, parts=parts)
+
+
+def test_a_statement_with_parts_must_be_rendered() -> None:
+    with pytest.raises(ConfigError, match="rendered"):
+        read(REPEATED).check({"a": "x"})
+
+
+def test_parameters_are_found_where_they_are_used() -> None:
+    text = "MATCH (n:`$no` {a: $a, b: '$no'}) // $no\nWHERE n.x > $b.c AND $a IN n.y /* $no */"
+    assert parameters_in(text) == ("a", "b")
+    assert parameters_in("RETURN 1") == ()
