@@ -21,6 +21,7 @@ from pathrag_gds.serve.command import (
     verbose_option,
     write_output,
 )
+from pathrag_gds.serve.community_commands import communities
 from pathrag_gds.serve.eval_commands import evaluate
 from pathrag_gds.serve.load_commands import embed, load
 from pathrag_gds.serve.migrate_commands import migrate
@@ -65,7 +66,7 @@ def cli() -> None:
     """
 
 
-for command in (ask, load, embed, migrate, server, evaluate, train):
+for command in (ask, communities, load, embed, migrate, server, evaluate, train):
     cli.add_command(command)
 
 

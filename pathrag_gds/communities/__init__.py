@@ -1,7 +1,9 @@
 """Communities of entities and what is told about them."""
 
 from pathrag_gds.communities.content import content_hash
+from pathrag_gds.communities.detect import Detection, NodeFilter, detect_communities
 from pathrag_gds.communities.extractive import extractive_report
+from pathrag_gds.communities.partition import LevelFigures
 from pathrag_gds.communities.report_parse import parse_report
 from pathrag_gds.communities.retrieve import (
     CommunityScore,
@@ -23,11 +25,15 @@ __all__ = [
     "CommunityScore",
     "CommunitySeed",
     "CommunityTerms",
+    "Detection",
     "Finding",
+    "LevelFigures",
+    "NodeFilter",
     "SeedOrigin",
     "choose_communities",
     "collect_seeds",
     "content_hash",
+    "detect_communities",
     "extractive_report",
     "parse_report",
     "score_by_cosine",

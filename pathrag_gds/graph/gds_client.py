@@ -6,18 +6,27 @@ restart and grow stale with writes. Migrations make them anew (``afterMigrate``)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pathrag_gds.config import Connection
-from pathrag_gds.errors import ServerUnavailable
+from pathrag_gds.errors import DatabaseError, ServerUnavailable
 
 if TYPE_CHECKING:
     from graphdatascience import GraphDataScience
 
-__all__ = ["PROJECTION_PREFIX", "GdsClient", "Projection", "projection_name"]
+__all__ = [
+    "PROJECTION_PREFIX",
+    "CommunityAlgorithm",
+    "GdsClient",
+    "Projection",
+    "projection_name",
+]
 
 PROJECTION_PREFIX = "pathrag_"
+CommunityAlgorithm = Literal["louvain", "leiden"]
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +107,65 @@ class GdsClient:
     def drop(self, name: str) -> bool:
         """Drop a graph from the catalog; say whether it was there."""
         return bool(self._gds.graph.drop(name, fail_if_missing=False))
+
+    def drop_all(self, prefix: str) -> None:
+        """Drop the graphs from the catalog whose name begins with this."""
+        for info in self._gds.graph.list():
+            if info.graph_name.startswith(prefix):
+                self.drop(info.graph_name)
+
+    def communities(
+        self,
+        graph: str,
+        algorithm: CommunityAlgorithm,
+        *,
+        weight_property: str | None = None,
+        seed: int | None = None,
+        gamma: float | None = None,
+    ) -> list[tuple[int, tuple[int, ...]]]:
+        """Find communities on one thread, so that the same graph gives the same ones.
+
+        Args:
+            graph: Name in the catalog; undirected.
+            weight_property: Of its relationships; None where each counts 1.
+            seed: For Leiden, which takes random choices; None for 0.
+            gamma: For Leiden; larger gives smaller communities; None for 1.
+
+        Returns:
+            Each node's id in the catalog and its community at each level, the finest first.
+
+        Raises:
+            DatabaseError: The server failed.
+        """
+        common: dict[str, Any] = {
+            "concurrency": 1,
+            "include_intermediate_communities": True,
+            "log_progress": False,
+            "relationship_weight_property": weight_property,
+        }
+
+        def stream() -> Any:
+            projected = self._gds.graph.get(graph)
+            if algorithm == "louvain":
+                return self._gds.louvain.stream(projected, **common)
+            return self._gds.leiden.stream(
+                projected,
+                random_seed=0 if seed is None else seed,
+                gamma=1.0 if gamma is None else gamma,
+                **common,
+            )
+
+        frame = _asked(f"gds.{algorithm}.stream", stream)
+        columns = zip(frame["nodeId"], frame["intermediateCommunityIds"], strict=True)
+        return [(int(node), tuple(map(int, levels))) for node, levels in columns]
+
+
+def _asked(what: str, ask: Callable[[], Result]) -> Result:
+    """Ask the client; its errors become one of ours."""
+    try:
+        return ask()
+    except Exception as error:  # the client raises the driver's errors and bare ones
+        lines = str(error).strip().splitlines() or [""]
+        raise DatabaseError(
+            f"{what}: {type(error).__name__}: {lines[0]}", hint="Run: pathrag doctor"
+        ) from error

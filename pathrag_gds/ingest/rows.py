@@ -37,6 +37,7 @@ COMPUTED_KEYS = frozenset(
 # A node that is an entity and a chunk at once would have one place for two vectors.
 _TEXT_LABELS = frozenset({"Chunk", "Document"})
 RESERVED_LABELS = _TEXT_LABELS | {
+    "__CommunityRun__",
     "__Community__",
     "__EntityType__",
     "__Load__",

@@ -60,6 +60,10 @@ OPTIONAL_NAMES = {
     **dict.fromkeys(
         ("ontology", "created", "questions", "before", "after"), "of an adapted reranker's record"
     ),
+    **dict.fromkeys(
+        ("IN_COMMUNITY", "PARENT_COMMUNITY", "live", "number", "content_hash"),
+        "written with communities",
+    ),
     "in": "written by neo4j-migrations",
     "placeholders": "of migrations that have any",
     "repeatable": "of migrations that are",

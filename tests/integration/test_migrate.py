@@ -44,7 +44,7 @@ from pathrag_gds.server.artifacts import LANES
 from pathrag_gds.server.install import Installation
 from tests.statements import statement
 
-ALL = ("001", "002", "003", "004", "005", "006")
+ALL = ("001", "002", "003", "004", "005", "006", "008")
 RECORDS = statement(
     "MATCH (m:__Neo4jMigration) OPTIONAL MATCH (p)-[r:MIGRATED_TO]->(m) "
     "RETURN p.version AS previous, properties(m) AS record, properties(r) AS step "
@@ -109,11 +109,15 @@ def test_packaged_migrations_make_the_schema(database: Database) -> None:
     told: list[str] = []
     result = up(database, progress=told.append)
     assert result.applied == ALL
-    assert result.version == "006"
+    assert result.version == ALL[-1]
     assert result.warnings == ()
-    assert told[0] == "Applying V001__create_constraints.cypher (1 of 6)."
+    assert told[0] == f"Applying V001__create_constraints.cypher (1 of {len(ALL)})."
     shown = {row["name"]: row for row in database.run(INDEXES)}
-    for name, label in (("entity_embedding", "__Entity__"), ("chunk_embedding", "Chunk")):
+    for name, label in (
+        ("entity_embedding", "__Entity__"),
+        ("chunk_embedding", "Chunk"),
+        ("community_embedding", "__Community__"),
+    ):
         settings = shown[name]["settings"]
         assert (shown[name]["labels"], shown[name]["properties"]) == ([label], ["embedding"])
         assert settings["vector.dimensions"] == 384
@@ -126,7 +130,17 @@ def test_packaged_migrations_make_the_schema(database: Database) -> None:
     assert shown["chunk_text"]["properties"] == ["text"]
     assert shown["entity_name_key"]["properties"] == ["tenant", "name_key"]
     assert shown["entity_name_key"]["type"] == "RANGE"
-    for name in ("entity", "chunk", "document", "relation_type", "entity_type"):
+    assert shown["community_run"]["properties"] == ["tenant", "run"]
+    assert shown["community_members"]["properties"] == ["tenant", "members"]
+    for name in (
+        "entity",
+        "chunk",
+        "document",
+        "relation_type",
+        "entity_type",
+        "community",
+        "community_run",
+    ):
         assert shown[f"{name}_id_unique"]["properties"] == ["tenant", "id"]
     assert shown["vector_index_role_unique"]["properties"] == ["role"]
     assert {row["state"] for row in shown.values()} == {"ONLINE"}
@@ -784,7 +798,7 @@ def test_baseline_adopts_a_database_made_by_hand(database: Database) -> None:
     assert "entity_embedding" in [f.name for f in result.findings]
     assert "entity_embedding" not in index_names(database)
     done = up(database)
-    assert done.applied == ("004", "005", "006")
+    assert done.applied == ALL[3:]
     assert len([s for s in done.steps if s.action == "restore"]) == 8
     assert status(database).is_current
 

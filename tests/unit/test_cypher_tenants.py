@@ -12,6 +12,7 @@ TENANT_LABELS = frozenset(
     {
         "Chunk",
         "Document",
+        "__CommunityRun__",
         "__Community__",
         "__EntityType__",
         "__Entity__",
