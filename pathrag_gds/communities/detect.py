@@ -233,7 +233,7 @@ def _check(
         name = "seed" if seed is not None else "gamma"
         raise ConfigError(
             f"Louvain takes no {name}: it makes no random choices and has one resolution.",
-            hint=f"Leiden takes it: pathrag communities detect --algorithm leiden --{name} …",
+            hint=f"Leiden takes --{name}: pathrag communities detect --algorithm leiden",
         )
     if seed is not None and not 0 <= seed < 2**31:
         raise ConfigError(f"seed must be from 0 to {2**31 - 1}, not {seed}.")

@@ -164,6 +164,8 @@ ALL_COMMANDS = list(commands())
 def test_every_command_of_the_design_is_there() -> None:
     assert [" ".join(path) for path in ALL_COMMANDS] == [
         "ask",
+        "communities",
+        "communities detect",
         "demo",
         "doctor",
         "embed",
