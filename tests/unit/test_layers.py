@@ -27,6 +27,8 @@ LEVELS = {
     "pathrag_gds.retrieve.serialize": 2,
     "pathrag_gds.retrieve.prune": 2,
     "pathrag_gds.retrieve.flow": 2,
+    "pathrag_gds.retrieve.when": 2,
+    "pathrag_gds.retrieve.wording": 2,
     "pathrag_gds.answer.fuse": 2,
     "pathrag_gds.answer.prompt": 2,
     "pathrag_gds.evaluation.metrics": 2,

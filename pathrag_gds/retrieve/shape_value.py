@@ -1,0 +1,197 @@
+"""Questions for a value: a property of something, or how many there are. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from pathrag_gds.retrieve.attributes import (
+    ADJECTIVES,
+    any_of,
+    keys_by_measure,
+    keys_by_words,
+    measures_said,
+)
+from pathrag_gds.retrieve.intent import stems
+from pathrag_gds.retrieve.serialize import relation_phrase
+from pathrag_gds.retrieve.shape import BE, DO, HAVE, NAMED, Asked, Shape
+
+__all__ = ["count_shape", "property_shape"]
+
+# Where a noun phrase ends.
+_END_OF_NOUN = re.compile(
+    rf" ?\b(?:{DO}|{BE}|{HAVE}|can|could|will|would|should|must|of|in|on|at|by|for|with|from|to"
+    r"|that|which|who|whose|where|there|directed|made|released|written|built|born|lives?|lived"
+    r"|works?|worked|belongs?|came|come)\b.*| ?[@#'].*"
+)
+_HOW_MANY = re.compile(r"\bhow many (?P<what>(?:of )?(?:the )?[a-z].*)")
+_NUMBER_OF = re.compile(
+    rf"(?:^|\b(?:{BE}|find|give|state|what|the|a|total|overall|exact|in) )(?:total )?"
+    r"(?:number|count|total) of (?:all )?(?:the )?(?P<what>[a-z].*)"
+)
+_COUNT = re.compile(r"^count (?:up )?(?:all )?(?:of )?(?:the |every )?(?P<what>[a-z].*)")
+# How long something took is no number of things in the graph.
+_SPELL = frozenset(("year", "day", "week", "month", "hour", "minute", "second", "time"))
+
+
+def count_shape(asked: Asked) -> Shape | None:
+    """Give the shape of a question for a number of things; None where it asks for none."""
+    for form in (_HOW_MANY, _NUMBER_OF, _COUNT):
+        match = form.search(asked.text)
+        if match is None:
+            continue
+        noun = _END_OF_NOUN.sub("", match["what"].removeprefix("of ").removeprefix("the "))
+        if not noun or (form is not _COUNT and stems(noun) & _SPELL):
+            continue
+        keys = _key_inside(asked, match["what"])
+        named = asked.ids()
+        if keys and len(named) == 1:
+            return replace(asked.base, kind="property", keys=keys, mentions=named)
+        return replace(
+            asked.base, kind="count", core=_core(asked, form, match), noun=noun, mentions=named
+        )
+    return None
+
+
+def _key_inside(asked: Asked, said: str) -> tuple[str, ...]:
+    """List keys of several words that are all said: "units of @ are in stock" → unitsInStock."""
+    words = stems(said)
+    found = [(stems(relation_phrase(key)), key) for key in asked.keys]
+    return tuple(key for parts, key in found if len(parts) > 1 and parts <= words)
+
+
+def _core(asked: Asked, form: re.Pattern[str], match: re.Match[str]) -> str:
+    """Ask for the things that are counted."""
+    question = asked.wording.question
+    if form is _HOW_MANY:
+        units = asked.wording.between(match.start(), match.start("what"))
+        core = f"{question[: units[0].start]}which{question[units[-1].end :]}"
+    else:
+        core = f"what are the {question[asked.wording.between(match.start('what'))[0].start :]}"
+    return core[:1].upper() + core[1:]
+
+
+# A noun phrase that may name a property.
+_NOUN = (
+    rf"(?:(?:(?:date|year|place|rate) of )?(?:(?!(?:of|for|{BE}|{DO}|{HAVE}) |[@#'])[a-z0-9]+ ?)"
+    r"{1,4})"
+)
+_VERBS_OF_TIME = (
+    "be born|born|die|died|dead|pass away|released|come out|published|premiere|premiered|founded"
+    "|established|built|constructed|opened|open|launched|completed|created|formed|commissioned"
+    "|set up|happen|take place|held|occur|start|begin|end|finish|close|made|filmed|shot|produced"
+    "|placed|shipped|signed|from"
+)
+_Keys = Callable[[re.Match[str], tuple[str, ...]], tuple[str, ...]]
+
+
+def _of(*measures: str) -> _Keys:
+    return lambda match, keys: keys_by_measure(measures, keys)
+
+
+def _how(match: re.Match[str], keys: tuple[str, ...]) -> tuple[str, ...]:
+    return keys_by_measure(ADJECTIVES[match["how"]].measures, keys)
+
+
+def _when(match: re.Match[str], keys: tuple[str, ...]) -> tuple[str, ...]:
+    return keys_by_measure(measures_said(match["verb"]), keys)
+
+
+def _called(match: re.Match[str], keys: tuple[str, ...]) -> tuple[str, ...]:
+    return keys_by_words(match["what"].strip(), keys)
+
+
+def _how_many(match: re.Match[str], keys: tuple[str, ...]) -> tuple[str, ...]:
+    return () if stems(match["what"]) & _SPELL else _called(match, keys)
+
+
+_FORMS: tuple[tuple[re.Pattern[str], _Keys], ...] = tuple(
+    (re.compile(form), keys)
+    for form, keys in (
+        (rf"^how many years old {BE} (?P<of>.+)$", _of("age", "birth")),
+        (
+            r"^how many (?:people|inhabitants|persons|residents) (?:lives?|lived|are living|dwell"
+            rf"|{BE} there|{DO})(?: there)?(?: in| at)? (?P<of>.+?)(?: have)?$",
+            _of("population"),
+        ),
+        (
+            rf"^how (?:many (?:minutes|hours)(?: long)?|long) (?:{BE}|{DO}) (?P<of>.+?)"
+            r" (?:last|run|take)$",
+            _of("duration"),
+        ),
+        (rf"^how many (?:minutes|hours) long {BE} (?P<of>.+)$", _of("duration")),
+        (
+            r"^(?:when|since when|(?:in |on |at )?(?:what|which) (?:year|date|day|month)) "
+            rf"(?:{BE}|{DO}|{HAVE}) (?P<of>.+?) (?P<verb>{_VERBS_OF_TIME})$",
+            _when,
+        ),
+        (
+            rf"^how (?P<how>{any_of(ADJECTIVES)}) (?:{BE}|will|would) (?P<of>.+?)"
+            r"(?: be| now| today)?$",
+            _how,
+        ),
+        # As it stands after "tell me".
+        (
+            rf"^how (?P<how>{any_of(ADJECTIVES)}) (?P<of>.+) {BE}$",
+            _how,
+        ),
+        (
+            rf"^(?:when|what year) (?P<of>.+) {BE} (?P<verb>{_VERBS_OF_TIME})$",
+            _when,
+        ),
+        (rf"^what the (?P<what>{_NOUN})of (?P<of>.+) {BE}$", _called),
+        (r"^(?:how much|what) (?P<of>.+) costs?$", _of("price")),
+        (rf"^how much (?:{BE}|{DO}) (?P<of>.+) weigh$", _of("weight")),
+        (rf"^(?:how much|what) {DO} (?P<of>.+) earn$", _of("income")),
+        (rf"^(?:how much|what) {BE} (?P<of>.+) worth$", _of("price", "income")),
+        (
+            rf"^(?:how much|what) (?:{DO}|would) (?P<of>.+) (?:costs?|sell for|go for)$",
+            _of("price"),
+        ),
+        (rf"^how much {BE} (?P<of>.+)$", _of("price")),
+        (
+            rf"^how many (?P<what>{_NOUN})(?:{BE}|{DO}|{HAVE})(?: there)? "
+            r"(?:in |of |at |on |for )?"
+            r"(?P<of>.+?)(?: have| has| hold| seat| carry)?$",
+            _how_many,
+        ),
+        (
+            rf"^(?:(?:what|which) {BE} |state |find |name |list |)(?:the |a )?"
+            rf"(?P<what>{_NOUN})(?:of|for) (?P<of>.+)$",
+            _called,
+        ),
+        (rf"^(?:(?:what|which) {BE} |state |find |)(?P<of>.+) 's (?P<what>{_NOUN})$", _called),
+        (
+            rf"^(?:of |in |at |on )?(?:what|which) (?P<what>{_NOUN})(?:{BE}|{DO}|{HAVE}) "
+            r"(?P<of>.+?)(?: have| has| get| carry)?$",
+            _called,
+        ),
+    )
+)
+_ONE = re.compile(rf"{NAMED}$")
+# What says that the thing is found by way of another.
+_LEADS = re.compile(r"\b(?:of|by|in|from|with|for|that|which|who|whose|where|at|on)\b|'s")
+
+
+def property_shape(asked: Asked) -> Shape | None:
+    """Give the shape of a question for a property that the graph has; None for any other."""
+    for form, keys_of in _FORMS:
+        match = form.match(asked.text)
+        keys = keys_of(match, asked.keys) if match else ()
+        if match is None or not keys:
+            continue
+        start, end = match.span("of")
+        of_end = _ONE.match(match["of"]) is None
+        if of_end and not _LEADS.search(match["of"]):
+            continue
+        owner = asked.wording.original(start, end)
+        return replace(
+            asked.base,
+            kind="property",
+            core=f"What is {owner}?" if of_end else asked.base.core,
+            keys=keys,
+            of_end=of_end,
+            mentions=asked.ids(start, end),
+        )
+    return None
