@@ -155,7 +155,8 @@ class Reach:
 
     Attributes:
         reachable: A gold path is short enough and visits nothing that it may not visit again;
-            without gold paths, a gold answer is in the graph, or on one of the candidates.
+            without gold paths, a gold answer is in the graph, or on one of the candidates; where no
+            entity is the answer, one that the question names.
         uncut: One such path passes no node where a cap could drop it, whatever the order.
     """
 
@@ -167,7 +168,8 @@ def reach_of(question: Question, gold: Sequence[Path], graph: Graph, config: Sea
     """Say what a search could find at all, however well it ranks."""
     if not gold:
         nodes = {node for path in question.candidates for node in path.nodes} or graph.names
-        present = any(id_ in nodes for id_ in question.entities)
+        # Where the answer is a number, what is named is all that has to be there.
+        present = any(id_ in nodes for id_ in question.entities or question.topics)
         return Reach(present, present)
     may = allowed(config.revisit)
     permitted = [path for path in gold if path.depth <= config.max_depth and _may(path, may)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from pathrag_gds.config import SearchConfig
@@ -18,7 +18,8 @@ from pathrag_gds.evaluation.metrics import (
     set_f1,
     survival,
 )
-from pathrag_gds.evaluation.questions import Question
+from pathrag_gds.evaluation.probe import judge_probe
+from pathrag_gds.evaluation.questions import AnswerKey, Question
 from pathrag_gds.evaluation.systems import Asked, Ranking
 from pathrag_gds.types import DepthTrace, Explanation, Path
 
@@ -39,6 +40,8 @@ METRICS = (
     "anchor_recall",
     "passage_recall@5",
     "right_path@1",
+    "right",
+    "confident_wrong",
 )
 """Columns of a row that are averaged."""
 
@@ -55,16 +58,10 @@ def judge(asked: Asked, ranking: Ranking, graph: Graph, config: SearchConfig) ->
     reach = reach_of(question, gold, graph, config)
     answers = list(ranking.answers)
     predicted = frozenset(answers[:1]) if ranking.predicted is None else ranking.predicted
-    hit = hit_at(answers, question.answers, 1)
     row: dict[str, Any] = {
         "id": question.id,
         "text": asked.text,
         "groups": list(question.groups),
-        "hit@1": hit,
-        "hit@5": hit_at(answers, question.answers, 5),
-        "mrr": round(reciprocal_rank(answers, question.answers), 6),
-        "f1": round(set_f1(predicted, question.answers), 6),
-        "exact_set": exact_set(predicted, question.answers),
         "answered": float(bool(answers)),
         "reachable": reach.reachable,
         "uncut": reach.uncut,
@@ -74,13 +71,17 @@ def judge(asked: Asked, ranking: Ranking, graph: Graph, config: SearchConfig) ->
         "round_trips": ranking.round_trips,
         "millis": dict(ranking.millis),
     }
+    if question.answers:
+        row |= _of_answers(answers, predicted, question.answers)
     if ranking.candidates_right:
         row["right_path@1"] = float(ranking.candidates_right[0])
     if ranking.passages and question.passages:
         row["passage_recall@5"] = _rounded(recall_at(ranking.passages, question.passages, 5))
     if ranking.explanation is not None:
         row |= _of_search(asked, gold, ranking.explanation)
-        if not hit:
+        if question.probe is not None:
+            row |= judge_probe(question.probe, ranking.explanation.result, predicted)
+        if row.get("hit@1") == 0.0:
             trace = ranking.explanation.depths
             row["lost"] = cause_of_loss(
                 gold or _ways(question, trace, graph, config),
@@ -90,6 +91,19 @@ def judge(asked: Asked, ranking: Ranking, graph: Graph, config: SearchConfig) ->
                 topics_known=bool(question.topics),
             )
     return {key: value for key, value in row.items() if value is not None}
+
+
+def _of_answers(
+    answers: Sequence[AnswerKey], predicted: Collection[AnswerKey], gold: Collection[AnswerKey]
+) -> dict[str, float]:
+    """Compare entities and properties; a number or a truth value is nothing of the graph."""
+    return {
+        "hit@1": hit_at(answers, gold, 1),
+        "hit@5": hit_at(answers, gold, 5),
+        "mrr": round(reciprocal_rank(answers, gold), 6),
+        "f1": round(set_f1(predicted, gold), 6),
+        "exact_set": exact_set(predicted, gold),
+    }
 
 
 def _ways(

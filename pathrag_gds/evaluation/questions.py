@@ -9,6 +9,7 @@ from hashlib import md5
 from typing import Literal, get_args
 
 from pathrag_gds.errors import ConfigError
+from pathrag_gds.evaluation.probe import Chain, Probe
 from pathrag_gds.types import Path
 
 __all__ = [
@@ -29,9 +30,6 @@ BUCKETS = 10
 
 AnswerKey = tuple[str, str]
 """Id of an entity, and the key of its property where that is the answer; else empty."""
-
-Chain = tuple[tuple[str, bool], ...]
-"""Relationship types from the topic on, each with whether it is followed as it is stored."""
 
 Condition = Literal["given", "file", "plain"]
 
@@ -55,6 +53,7 @@ class Question:
         passages: Ids of the chunks that the answer follows from; empty where none is known.
         candidates: Paths to rank where there is no graph to search.
         groups: Parts of the data set that it belongs to, such as ``simple``.
+        probe: What is right where that is more than entities; None for questions of paths.
     """
 
     id: str
@@ -68,6 +67,7 @@ class Question:
     passages: frozenset[str] = frozenset()
     candidates: tuple[Path, ...] = ()
     groups: tuple[str, ...] = ()
+    probe: Probe | None = None
 
     @property
     def entities(self) -> frozenset[str]:

@@ -46,6 +46,7 @@ __all__ = [
     "COMPARED",
     "METHOD",
     "Selection",
+    "combine",
     "compare",
     "run_system",
     "run_without_gold",
@@ -53,7 +54,7 @@ __all__ = [
 ]
 
 METHOD = "path"
-COMPARED = ("hit@1", "hit@5", "mrr")
+COMPARED = ("hit@1", "hit@5", "mrr", "right", "confident_wrong")
 # Changes when rows would mean something else.
 ROW_VERSION = 2
 _DECIMALS = 4
@@ -217,8 +218,11 @@ def _code_digest(method: str) -> str:
 def _figures(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Sum rows up: means of the metrics, ceilings, losses by cause, calibration, cost."""
     lost = Counter(row["lost"] for row in rows if row.get("lost"))
-    pairs = [(row["confidence"], row["hit@1"]) for row in rows if "confidence" in row]
-    outcomes = Counter(row["outcome"] for row in rows if "outcome" in row)
+    pairs = [
+        (row["confidence"], row.get("right", row.get("hit@1", 0.0)))
+        for row in rows
+        if "confidence" in row
+    ]
     return {
         "n": len(rows),
         "ceiling": _rounded(mean([float(row["reachable"]) for row in rows])),
@@ -226,13 +230,18 @@ def _figures(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "metrics": _means(rows, METRICS),
         "survival": _survival(rows),
         "lost": dict(sorted(lost.items())),
-        "outcomes": dict(sorted(outcomes.items())),
+        "outcomes": _outcomes(rows),
         "calibration": calibration(pairs).to_dict(),
         "cost": {
             name: _spread([row[name] for row in rows]) for name in ("texts_scored", "round_trips")
         },
         "millis": _latency(rows),
     }
+
+
+def _outcomes(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    counts = Counter(row["outcome"] for row in rows if "outcome" in row)
+    return dict(sorted(counts.items()))
 
 
 def _means(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> dict[str, float]:
@@ -274,6 +283,7 @@ def _groups(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
             "n": len(part),
             "ceiling": _rounded(mean([float(row["reachable"]) for row in part])),
             "metrics": _means(part, (*COMPARED, "right_path@1", "path_recall@5")),
+            "outcomes": _outcomes(part),
         }
         for name, part in parts.items()
     }
@@ -296,9 +306,43 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, _DECIMALS)
 
 
+def combine(
+    name: str, summaries: Sequence[Mapping[str, Any]], folder: Path
+) -> list[dict[str, Any]]:
+    """Sum up the parts of a set as if it were one, a summary for each condition and method.
+
+    Args:
+        name: Of the whole.
+        summaries: Of the parts, as :func:`run_system` gave them.
+        folder: Where the rows of the parts are.
+
+    Raises:
+        LoadError: A file of rows is not there.
+    """
+    parts: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for summary in summaries:
+        parts.setdefault((summary["condition"], summary["method"]), []).append(summary)
+    combined = []
+    for same in parts.values():
+        files = [summary["results"] for summary in same]
+        rows = [row for summary in same for row in _rows_of(summary, folder)]
+        whole = {**same[0], "dataset": name, **_figures(rows), "groups": _groups(rows)}
+        for key in ("results", "apart", "gold_hidden"):
+            whole.pop(key, None)
+        combined.append({**whole, "parts": files})
+    return combined
+
+
+def _rows_of(summary: Mapping[str, Any], folder: Path) -> list[dict[str, Any]]:
+    """Give the rows that a summary adds up; a run of more questions may have left others behind."""
+    _, rows = read_rows(folder / summary["results"])
+    return list(rows.values())[: summary["n"]]
+
+
 def write_summary(folder: Path, summary: Mapping[str, Any]) -> Path:
     """Write a summary beside its rows, and its reliability diagram; give the summary's path."""
-    path = folder / Path(summary["results"]).with_suffix(".json")
+    stem = "{dataset}.{condition}.{method}".format_map(summary)
+    path = folder / f"{stem}.json"
     text = json.dumps(summary, ensure_ascii=False, indent=2) + "\n"
     write_whole(path, text.encode())
     if bins := summary["calibration"]["bins"]:
@@ -417,7 +461,8 @@ def compare(first: Path, second: Path, *, seed: int = 0) -> dict[str, Any]:
     """Compare two results files over the questions that both have.
 
     Returns:
-        ``n``, and for each of hit@1, hit@5 and mrr both means, their difference (second minus
+        ``n``, and for each of hit@1, hit@5, mrr, right and confident_wrong, over the questions that
+        have it, both means, their difference (second minus
         first) and its 95 % interval by a paired bootstrap of 10,000 resamples.
 
     Raises:
@@ -438,8 +483,11 @@ def compare(first: Path, second: Path, *, seed: int = 0) -> dict[str, Any]:
         "metrics": {},
     }
     for name in COMPARED:
+        both = [id_ for id_ in common if name in one[id_] and name in other[id_]]
+        if not both:
+            continue
         interval = paired_bootstrap(
-            [one[id_][name] for id_ in common], [other[id_][name] for id_ in common], seed=seed
+            [one[id_][name] for id_ in both], [other[id_][name] for id_ in both], seed=seed
         )
         told["metrics"][name] = {
             "first": round(interval.first, _DECIMALS),

@@ -105,9 +105,10 @@ def evaluate(
     """Measure the search on DATASETs with known answers.
 
     Sets: bob, story2, pathquestion-2h, pathquestion-3h, metaqa-1h, metaqa-2h, metaqa-3h,
-    webqsp-paths, wc2014-p2, wc2014-c, musique. Each is loaded into a tenant of its own, eval_SET.
-    A row per question goes to the output folder as it is answered, then a summary. --top-k is 50
-    unless given, so that there are answers beyond the first five to count.
+    webqsp-paths, wc2014-p2, wc2014-c, musique; probes: questions of many shapes, all of
+    probes-movies, probes-northwind, probes-bob and probes-story2. Each is loaded into a tenant of
+    its own, eval_SET. A row per question goes to the output folder as it is answered, then a
+    summary. --top-k is 50 unless given, so that there are answers beyond the first five to count.
 
     \b
     pathrag eval bob
@@ -128,9 +129,7 @@ def evaluate(
     config = read_search({**options, "top_k": options["top_k"] or TOP_K})
     with _bench(read_connection(options)) as bench:
         summaries = [
-            summary
-            for name in datasets
-            for summary in _run_dataset(bench, name, config, seed, options)
+            summary for name in datasets for summary in _run_set(bench, name, config, seed, options)
         ]
     if as_json:
         print_json(summaries)
@@ -168,6 +167,27 @@ def _bench(settings: Settings) -> Iterator[_Bench]:
     finally:
         for database in bench.opened:
             database.close()
+
+
+def _run_set(
+    bench: _Bench, name: str, config: SearchConfig, seed: int, options: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Run a set, or all parts of one that has parts, and these as one besides."""
+    from pathrag_gds.evaluation.datasets import PARTS
+    from pathrag_gds.evaluation.run import combine, write_summary
+
+    names = PARTS.get(name, (name,))
+    if options["questions"] and name in PARTS:
+        raise click.UsageError(f"--questions is of one part: {', '.join(names)}.")
+    found = [
+        summary for part in names for summary in _run_dataset(bench, part, config, seed, options)
+    ]
+    if name not in PARTS:
+        return found
+    whole = combine(name, found, options["output"])
+    for summary in whole:
+        write_summary(options["output"], summary)
+    return found + whole
 
 
 def _run_dataset(
@@ -287,7 +307,10 @@ def _setting(
 def _show(out: Console, summaries: Sequence[Mapping[str, Any]], folder: Path) -> None:
     from pathrag_gds.serve.terminal import show_table
 
-    columns = ("hit@1", "hit@5", "mrr", "f1", "path_recall@5", "passage_recall@5", "right_path@1")
+    columns = (
+        *("hit@1", "hit@5", "mrr", "f1", "path_recall@5", "passage_recall@5", "right_path@1"),
+        *("right", "confident_wrong"),
+    )
     used = [c for c in columns if any(c in s["metrics"] for s in summaries)]
     show_table(
         out,
@@ -307,6 +330,7 @@ def _show(out: Console, summaries: Sequence[Mapping[str, Any]], folder: Path) ->
             for s in summaries
         ],
     )
+    _show_shapes(out, summaries)
     for s in summaries:
         name = f"{s['dataset']}, {s['condition']}, {s['method']}"
         if s["lost"]:
@@ -319,6 +343,34 @@ def _show(out: Console, summaries: Sequence[Mapping[str, Any]], folder: Path) ->
                 f"{_number(hidden['lost'])} of them with the gold there"
             )
     out.print(f"Rows and summaries are in {folder}.")
+
+
+def _show_shapes(out: Console, summaries: Sequence[Mapping[str, Any]]) -> None:
+    """Show the kinds of questions of several shapes, of the whole where there are parts."""
+    from pathrag_gds.serve.terminal import show_table
+
+    probed = [s for s in summaries if "right" in s["metrics"]]
+    whole = [s for s in probed if "parts" in s] or probed
+    if not whole:
+        return
+    show_table(
+        out,
+        ["dataset", "method", "kind", "n", "right", "confident wrong", "outcomes"],
+        [
+            [
+                s["dataset"],
+                s["method"],
+                kind,
+                group["n"],
+                _number(group["metrics"]["right"]),
+                round(group["metrics"]["confident_wrong"] * group["n"]),
+                ", ".join(f"{name} {count}" for name, count in group["outcomes"].items()),
+            ]
+            for s in whole
+            for kind, group in s["groups"].items()
+            if "right" in group["metrics"]
+        ],
+    )
 
 
 def _compare(files: tuple[Path, Path], seed: int, as_json: bool) -> None:

@@ -166,6 +166,7 @@ def test_summary_adds_the_rows_up(tmp_path: Path) -> None:
         "n": 1,
         "ceiling": 1.0,
         "metrics": {"hit@1": 1.0, "hit@5": 1.0, "mrr": 1.0, "path_recall@5": 1.0},
+        "outcomes": {"answered": 1},
     }
     assert summary["config"]["max_depth"] == 2
     assert summary["command"] == "pathrag eval tale"

@@ -32,6 +32,7 @@ LEVELS = {
     "pathrag_gds.answer.fuse": 2,
     "pathrag_gds.answer.prompt": 2,
     "pathrag_gds.evaluation.metrics": 2,
+    "pathrag_gds.evaluation.probe": 2,
     "pathrag_gds.migrate.files": 2,
     "pathrag_gds.server": 3,
     "pathrag_gds.models": 3,

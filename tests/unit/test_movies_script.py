@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from pathrag_gds.evaluation.datasets.movies import convert, parse
 from pathrag_gds.ingest.formats import detect, read
 from pathrag_gds.ingest.inputs import Input
 from pathrag_gds.ingest.lines import Lines
 from pathrag_gds.ingest.rows import DataRow, NodeRow, RelationshipRow
-from tests.benchmarks.movies import convert, parse
 
 SCRIPT = """CREATE INDEX IF NOT EXISTS FOR (p:Person) ON (p.born);
 

@@ -13,10 +13,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pathrag_gds.errors import ConfigError
-from pathrag_gds.evaluation.datasets import metaqa, musique, pathquestion, story, wc2014, webqsp
+from pathrag_gds.evaluation.datasets import (
+    metaqa,
+    musique,
+    pathquestion,
+    probes,
+    story,
+    wc2014,
+    webqsp,
+)
 from pathrag_gds.evaluation.datasets.dataset import Dataset, Place
 
-__all__ = ["DATASETS", "Dataset", "open_dataset"]
+__all__ = ["DATASETS", "PARTS", "Dataset", "open_dataset"]
 
 DATASETS: Mapping[str, Callable[[Place], Dataset]] = {
     "bob": story.load_bob,
@@ -30,7 +38,16 @@ DATASETS: Mapping[str, Callable[[Place], Dataset]] = {
     "wc2014-p2": lambda place: wc2014.load(place, conjunctive=False),
     "wc2014-c": lambda place: wc2014.load(place, conjunctive=True),
     "musique": musique.load,
+    "probes-movies": lambda place: probes.load(place, "movies"),
+    "probes-northwind": lambda place: probes.load(place, "northwind"),
+    "probes-bob": lambda place: probes.load(place, "bob"),
+    "probes-story2": lambda place: probes.load(place, "story2"),
 }
+
+PARTS: Mapping[str, tuple[str, ...]] = {
+    "probes": tuple(f"probes-{graph}" for graph in probes.GRAPHS),
+}
+"""Sets that are several, each about a graph of its own, and are summed up as one."""
 
 
 @contextmanager
@@ -49,7 +66,9 @@ def open_dataset(
         LoadError: A file does not have the set's format; names file and line.
     """
     if name not in DATASETS:
-        raise ConfigError(f"There is no data set {name!r}.", hint="Known: " + ", ".join(DATASETS))
+        raise ConfigError(
+            f"There is no data set {name!r}.", hint="Known: " + ", ".join([*DATASETS, *PARTS])
+        )
     with TemporaryDirectory(prefix="pathrag-eval-") as scratch:
         dataset = DATASETS[name](Place(data, questions, Path(scratch)))
         yield replace(dataset, name=name)
