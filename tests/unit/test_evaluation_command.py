@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from rich.console import Console
 
 from cli import cli
+from pathrag_gds.evaluation import datasets
+from pathrag_gds.serve.eval_commands import _show_shapes
 
 
 @pytest.fixture(autouse=True)
@@ -34,6 +38,8 @@ def invoke(*arguments: str) -> Result:
         (("bob", "--opponent", "nobody"), "no opponent 'nobody'"),
         (("bob", "--beam-width", "0"), "beam_width must be"),
         (("bob", "musique", "--questions", "q.json"), "--questions is of one DATASET"),
+        (("probes", "--questions", "q.json"), "--questions is of one part: probes-movies,"),
+        (("probes",), "--data DIR"),
         (("bob", "--compare", "q.json", "q.json"), "takes two files and no DATASET"),
     ],
 )
@@ -96,3 +102,31 @@ def test_another_configuration_is_refused_until_told_to_begin_anew(tmp_path: Pat
     assert refused.exit_code == 2
     assert "--no-resume" in refused.stderr
     assert invoke(*asked, "--text-budget", "20", "--no-resume").exit_code == 0
+
+
+def test_a_set_of_parts_is_run_part_by_part_and_shown_by_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    webqsp(tmp_path)
+    monkeypatch.setattr(datasets, "PARTS", {"both": ("webqsp-paths", "webqsp-paths")})
+    result = invoke("both", "--data", str(tmp_path), "--buckets", "0-9", "--json")
+    assert result.exit_code == 0, result.stderr
+    part, _, whole = json.loads(result.stdout)
+    assert (part["dataset"], part["n"]) == ("webqsp-paths", 2)
+    assert (whole["dataset"], whole["n"], len(whole["parts"])) == ("both", 4, 2)
+    assert json.loads((tmp_path / "eval" / "both.file.path.json").read_text()) == whole
+    # These are no questions of several shapes, so there is nothing to show by kind.
+    assert "confident wrong" not in invoke("both", "--data", str(tmp_path)).stdout
+
+
+def test_kinds_of_the_whole_are_shown_where_there_are_parts() -> None:
+    out = Console(record=True, width=200, file=io.StringIO())
+    metrics = {"right": 0.5, "confident_wrong": 0.25}
+    group = {"n": 4, "metrics": metrics, "outcomes": {"answered": 3, "partial": 1}}
+    part = {"dataset": "a", "method": "path", "metrics": metrics, "groups": {"count": group}}
+    _show_shapes(out, [part, {**part, "dataset": "whole", "parts": ["a.jsonl"]}])
+    _show_shapes(out, [{**part, "metrics": {"hit@1": 1.0}}])
+    shown = [line.split() for line in out.export_text().splitlines() if "count" in line]
+    assert shown == [
+        ["whole", "path", "count", "4", "0.500", "1", "answered", "3,", "partial", "1"]
+    ]

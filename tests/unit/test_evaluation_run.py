@@ -14,10 +14,12 @@ from pathrag_gds.config import SearchConfig
 from pathrag_gds.errors import ConfigError, LoadError
 from pathrag_gds.evaluation.datasets.dataset import Dataset
 from pathrag_gds.evaluation.graph import Graph
+from pathrag_gds.evaluation.probe import Probe
 from pathrag_gds.evaluation.questions import Question
 from pathrag_gds.evaluation.results import ResultsFile, read_rows
 from pathrag_gds.evaluation.run import (
     Selection,
+    combine,
     compare,
     run_system,
     run_without_gold,
@@ -175,6 +177,57 @@ def test_summary_adds_the_rows_up(tmp_path: Path) -> None:
     assert written.with_suffix(".svg").exists() == bool(summary["calibration"]["bins"])
     assert written.name == "tale.plain.path.json"
     assert json.loads(written.read_text())["metrics"] == summary["metrics"]
+
+
+PROBED = (
+    Question(
+        "tale:p1",
+        "the child of anna",
+        frozenset({("ben", "")}),
+        topics=("anna",),
+        groups=("control",),
+        probe=Probe("control", "entities", ("anna",), ids=frozenset({"ben"})),
+    ),
+    Question(
+        "tale:p2",
+        "how many children has anna",
+        frozenset(),
+        topics=("anna",),
+        groups=("count",),
+        probe=Probe("count", "number", ("anna",), values=(1,)),
+    ),
+)
+
+
+def test_probes_are_judged_by_what_their_shape_expects(tmp_path: Path) -> None:
+    summary = go(setting(*PROBED), tmp_path)
+    rows = rows_of(tmp_path)
+    assert (rows["tale:p1"]["right"], rows["tale:p1"]["hit@1"]) == (1.0, 1.0)
+    # A number is nothing of the graph: there is no entity to hit, and none to have lost.
+    assert rows["tale:p2"]["right"] == 0.0
+    assert not rows["tale:p2"].keys() & {"hit@1", "mrr", "f1", "lost"}
+    assert rows["tale:p2"]["reachable"] is True
+    assert (summary["metrics"]["right"], summary["metrics"]["hit@1"]) == (0.5, 1.0)
+    assert summary["groups"]["count"]["metrics"]["right"] == 0.0
+    assert sum(summary["groups"]["count"]["outcomes"].values()) == 1
+    file = tmp_path / "tale.plain.path.jsonl"
+    told = compare(file, file)
+    assert (told["n"], told["metrics"]["right"]["first"]) == (2, 0.5)
+    assert told["metrics"]["hit@1"]["first"] == 1.0
+
+
+def test_parts_are_summed_up_as_one(tmp_path: Path) -> None:
+    first = setting(*PROBED)
+    other = replace(first, dataset=replace(dataset(*ASKED), name="other"))
+    summaries = [go(made, tmp_path) for made in (first, other)]
+    # Rows that a run of more questions left behind are no part of this one.
+    summaries[1]["n"] = 1
+    (whole,) = combine("both", summaries, tmp_path)
+    assert (whole["dataset"], whole["n"], whole["metrics"]["right"]) == ("both", 3, 0.5)
+    assert whole["groups"]["control"]["n"] == 1
+    assert whole["parts"] == ["tale.plain.path.jsonl", "other.plain.path.jsonl"]
+    assert "results" not in whole
+    assert write_summary(tmp_path, whole).name == "both.plain.path.json"
 
 
 def test_another_group_is_counted_apart_with_its_ceiling() -> None:
