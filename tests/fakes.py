@@ -131,6 +131,8 @@ class MemoryGraph:
                         "type": type_,
                         "relationship": properties,
                         "similarity": self.similarity.get(other, 0.0),
+                        "cut": False,
                     }
                     rows.append(row)
-        return rows
+        sent = rows[: parameters["row_cap"]]
+        return [{**row, "total": len(rows)} for row in sent]

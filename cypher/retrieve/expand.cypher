@@ -1,16 +1,20 @@
 // expand: one hop from every node of the frontier, in one round trip
 // mode: read
 // param tenant: STRING
-// param frontier: LIST<STRING> distinct ids
+// param frontier: LIST<STRING> distinct ids, the best first
 // param targets: LIST<STRING> ids already found, which hubs are also expanded into
 // param structural: LIST<STRING> types that are bookkeeping
-// param cap: INTEGER rows of a branch that follows one hub type in one direction
-// param rest_cap: INTEGER rows of any other branch
+// param cap: INTEGER rows of one type in one direction from one node
+// param rest_cap: INTEGER rows of a branch that follows no hub type
+// param dense: INTEGER where types are many, a node of so many relationships is a hub; else 0
+// param scan: INTEGER relationships of a hub that are read to choose from its rarer types
+// param row_cap: INTEGER rows in all
 // param vector: LIST<FLOAT> the question's, null where there is none
 // param vector_property: STRING
 // slot filter: predicate on r and m that begins with AND, empty for none; may use $filters
 // param filters: MAP values of the filter
-// slot facts: AND NOT type(r) IN $structural where the types are not named, else empty
+// slot facts: AND NOT type(r) IN $structural where types are not named, and not what has a branch; else
+//   empty
 // slot limit: $cap or $rest_cap
 // slot shown: what a map projection of m shows, vectors left out
 // returns tail: STRING id of the frontier node
@@ -23,21 +27,53 @@
 // returns labels: LIST<STRING>
 // returns properties: MAP without vectors; keys that the node lacks may be there as null
 // returns similarity: FLOAT cosine in [-1, 1], null without vectors
-// order: none
+// returns cut: BOOLEAN of the hub's rarer types not all were read
+// returns total: INTEGER rows without row_cap
+// order: by turns: of every node, type and direction the first, then the second, … So whoever stops
+//   early has of all. Rows that lead to targets take the first turn
 // cost: one index seek per frontier node, then at most cap or rest_cap rows per branch and node;
-//   LIMIT is lazy, ORDER BY would read every relationship of a hub. Only nodes with more than cap
-//   relationships are searched for targets: about 12 hits per pair, the smaller side is walked
+//   LIMIT is lazy, ORDER BY would read every relationship of a hub. With many types a hub's most
+//   frequent ones are read so, too, and of the others at most scan relationships. Only hubs are
+//   searched for targets: about 12 hits per pair, the smaller side is walked
 // needs: Neo4j 5.23
 MATCH (t:__Entity__ {tenant: $tenant})
 WHERE t.id IN $targets
 WITH collect(t) AS targets
-UNWIND $frontier AS tail
+UNWIND range(0, size($frontier) - 1) AS place
+WITH targets, place, $frontier[place] AS tail
 MATCH (n:__Entity__ {tenant: $tenant, id: tail})
-CALL (n, targets) {
+WITH targets, place, n, COUNT { (n)--() } AS degree
+CALL (n, degree, targets) {
     // branch neighbours
     MATCH (n)${left}[r${type}]${right}(m:__Entity__)
     WHERE $tenant IN [m.tenant] ${facts} ${filter}
-    RETURN r, m LIMIT ${limit}
+    RETURN r, m, false AS cut, false AS wanted LIMIT ${limit}
+    // end branch
+    // branch sparse
+    WITH n, degree
+    WHERE degree < $dense
+    MATCH (n)${left}[r${type}]${right}(m:__Entity__)
+    WHERE $tenant IN [m.tenant] ${facts} ${filter}
+    RETURN r, m, false AS cut, false AS wanted
+    // end branch
+    // branch frequent
+    WITH n, degree
+    WHERE degree >= $dense
+    MATCH (n)${left}[r${type}]${right}(m:__Entity__)
+    WHERE $tenant IN [m.tenant] ${facts} ${filter}
+    RETURN r, m, false AS cut, false AS wanted LIMIT $cap
+    // end branch
+    // branch rare
+    WITH n, degree
+    WHERE degree >= $dense
+    MATCH (n)${left}[r${type}]${right}(m:__Entity__)
+    WHERE $tenant IN [m.tenant] ${facts} ${filter}
+    WITH r, m LIMIT $scan
+    WITH collect([r, m]) AS read
+    UNWIND read AS pair
+    WITH size(read) = $scan AS cut, type(pair[0]) AS kind, collect(pair)[..$cap] AS some
+    UNWIND some AS pair
+    RETURN pair[0] AS r, pair[1] AS m, cut, false AS wanted
     // end branch
     // branch found
     WITH n, targets
@@ -45,11 +81,27 @@ CALL (n, targets) {
     UNWIND targets AS m
     MATCH (n)${left}[r${type}]${right}(m)
     WHERE true ${facts} ${filter}
-    RETURN r, m LIMIT $rest_cap
+    RETURN r, m, false AS cut, true AS wanted LIMIT $rest_cap
+    // end branch
+    // branch found_dense
+    WITH n, targets, degree
+    WHERE degree >= $dense
+    UNWIND targets AS m
+    MATCH (n)${left}[r${type}]${right}(m)
+    WHERE true ${facts} ${filter}
+    RETURN r, m, false AS cut, true AS wanted LIMIT $rest_cap
     // end branch
 }
-WITH n, r, m, properties(r) AS relationship, m {${shown}} AS properties
-RETURN n.id AS tail, startNode(r) = n AS forward, relationship.key AS key, type(r) AS type,
-       relationship, properties.id AS id, properties.name AS name, labels(m) AS labels,
-       properties,
-       2 * vector.similarity.cosine(m[$vector_property], $vector) - 1 AS similarity
+WITH n, place, type(r) AS type, startNode(r) = n AS forward,
+     collect([r, m, cut, wanted]) AS same
+WITH collect([n, place, type, forward, same]) AS groups, sum(size(same)) AS total
+UNWIND groups AS g
+UNWIND range(0, size(g[4]) - 1) AS number
+WITH g, total, g[4][number] AS row, number
+ORDER BY CASE WHEN row[3] THEN 0 ELSE number END, g[1], g[2], g[3]
+LIMIT $row_cap
+WITH g[0] AS n, row[0] AS r, row[1] AS m, row[2] AS cut, g[2] AS type, g[3] AS forward, total
+WITH n, r, m, cut, type, forward, total, properties(r) AS relationship, m {${shown}} AS properties
+RETURN n.id AS tail, forward, relationship.key AS key, type, relationship,
+       properties.id AS id, properties.name AS name, labels(m) AS labels, properties,
+       2 * vector.similarity.cosine(m[$vector_property], $vector) - 1 AS similarity, cut, total

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
@@ -29,7 +29,7 @@ from pathrag_gds.errors import (
     ServerUnavailable,
 )
 from pathrag_gds.graph.queries import Query, load
-from pathrag_gds.graph.values import plain
+from pathrag_gds.graph.values import plain, size_of
 
 if TYPE_CHECKING:
     import neo4j
@@ -165,6 +165,10 @@ class Database:
             query: The statement, rendered.
             **parameters: Exactly the parameters that it declares.
 
+        Returns:
+            All rows, or, under ``max_bytes`` of a statement that reads, the first of them: the row
+            that goes beyond is the last, and the server is told to send no more.
+
         Raises:
             ConfigError: A parameter is missing or unknown, or the statement is not rendered.
             DatabaseError: The server refused or failed it.
@@ -195,7 +199,7 @@ class Database:
                     text, metadata=self._metadata(query.name), timeout=timeout_s
                 )
                 return [_plain_row(record) for record in session.run(statement, parameters)]
-            work = self._unit_of_work(text, parameters, query.name, timeout_s)
+            work = self._unit_of_work(text, parameters, query.name, timeout_s, query.max_bytes)
             if query.mode == "read":
                 return session.execute_read(work)
             return session.execute_write(work)
@@ -311,14 +315,20 @@ class Database:
         )
 
     def _unit_of_work(
-        self, text: LiteralString, parameters: Mapping[str, Any], name: str, timeout_s: float
+        self,
+        text: LiteralString,
+        parameters: Mapping[str, Any],
+        name: str,
+        timeout_s: float,
+        max_bytes: int | None,
     ) -> Callable[[neo4j.ManagedTransaction], list[Row]]:
         import neo4j
 
         @neo4j.unit_of_work(metadata=self._metadata(name), timeout=timeout_s)
         def work(transaction: neo4j.ManagedTransaction) -> list[Row]:
             with _in_flight():
-                return [_plain_row(record) for record in transaction.run(text, dict(parameters))]
+                records = transaction.run(text, dict(parameters))
+                return list(_within(max_bytes, map(_plain_row, records)))
 
         return work
 
@@ -389,6 +399,19 @@ def probe_gds(connection: Connection, *, timeout_s: float = 3.0) -> str:
                     f"The server at {connection.uri} has no Graph Data Science plugin."
                 ) from error
             raise
+
+
+def _within(max_bytes: int | None, rows: Iterable[Row]) -> Iterator[Row]:
+    """Give rows until they hold so many bytes; the row that goes beyond is the last."""
+    if max_bytes is None:
+        yield from rows
+        return
+    left = max_bytes
+    for row in rows:
+        yield row
+        left -= size_of(row)
+        if left <= 0:
+            return
 
 
 def _plain_row(record: neo4j.Record) -> Row:

@@ -151,6 +151,8 @@ class Query:
         returns: Result columns in order; empty when it returns none.
         slots: Placeholders that ``render`` must be given; empty once rendered.
         timeout_s: The server stops it after so many seconds; None for the database's own limit.
+        max_bytes: No more rows are read once these hold about so many bytes; None for all. Only
+            for statements whose rows tell that some are missing.
     """
 
     name: str
@@ -161,6 +163,7 @@ class Query:
     slots: tuple[str, ...] = ()
     summary: str = ""
     timeout_s: float | None = None
+    max_bytes: int | None = None
 
     @property
     def has_branches(self) -> bool:

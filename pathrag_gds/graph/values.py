@@ -6,7 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["plain"]
+__all__ = ["plain", "size_of"]
+
+_NUMBER_BYTES = 8
 
 
 def plain(value: Any) -> Any:
@@ -33,3 +35,14 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
     return str(value)
+
+
+def size_of(value: Any) -> int:
+    """Give about how many bytes a plain value takes on the wire: texts in UTF-8, 8 for others."""
+    if isinstance(value, str):
+        return len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
+    if isinstance(value, Mapping):
+        return sum(len(key) + size_of(item) for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return sum(map(size_of, value))
+    return _NUMBER_BYTES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -31,6 +32,15 @@ def test_a_read_statement_cannot_write(database: Database) -> None:
     with pytest.raises(DatabaseError, match=r"(?i)write"):
         database.run(statement("CREATE (:A)", "read"))
     assert database.run(COUNT) == [{"n": 0}]
+
+
+def test_reading_ends_with_the_row_that_goes_beyond_the_bytes(database: Database) -> None:
+    many = replace(statement("UNWIND range(1, 100000) AS x RETURN x", "read"), max_bytes=36)
+    # A name of one character and a number of eight bytes, 9 a row.
+    assert database.run(many) == [{"x": x} for x in (1, 2, 3, 4)]
+    # The connection that was left in the middle of its rows serves on.
+    assert database.run(COUNT) == [{"n": 0}]
+    assert len(database.run(replace(many, max_bytes=None))) == 100_000
 
 
 def test_a_transaction_is_whole_or_nothing(database: Database) -> None:

@@ -35,7 +35,7 @@ from pathrag_gds.graph.database import (
     probe_gds,
 )
 from pathrag_gds.graph.queries import Branch, parse
-from pathrag_gds.graph.values import plain
+from pathrag_gds.graph.values import plain, size_of
 from tests.fakes import RecordingDatabase
 from tests.statements import statement
 
@@ -138,6 +138,21 @@ def test_values_become_plain(value: Any, expected: Any) -> None:
     result = plain(value)
     assert result == expected
     assert type(result) is type(expected)
+
+
+@pytest.mark.parametrize(
+    ("value", "size"),
+    [
+        ("abc", 3),
+        ("été", 5),
+        (1.5, 8),
+        (None, 8),
+        ([1, "ab"], 10),
+        ({"key": {"k": "value"}, "b": []}, 10),
+    ],
+)
+def test_the_size_of_a_value_is_about_that_on_the_wire(value: Any, size: int) -> None:
+    assert size_of(value) == size
 
 
 def test_what_is_no_number_becomes_its_name() -> None:

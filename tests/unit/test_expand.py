@@ -8,12 +8,15 @@ import pytest
 
 from pathrag_gds.graph.schema import STRUCTURAL_TYPES, EntityType, Ontology, RelationType
 from pathrag_gds.retrieve.expand import (
+    MAX_ROWS,
     MAX_TARGETS,
     Neighbour,
+    Plan,
     allowed,
     branches_of,
     expand_request,
     extensions,
+    plan_of,
     read_neighbours,
 )
 from pathrag_gds.retrieve.filters import Predicate
@@ -40,6 +43,8 @@ def request(
     targets: list[str] | None = None,
     predicate: Predicate | None = None,
     entity_types: tuple[EntityType, ...] = (),
+    max_rows: int = MAX_ROWS,
+    max_bytes: int = 0,
 ) -> Request:
     made = expand_request(
         ["n"],
@@ -51,6 +56,8 @@ def request(
         predicate=predicate or Predicate("", {}),
         vector=(1.0, 0.0),
         vector_property="embedding",
+        max_rows=max_rows,
+        max_bytes=max_bytes,
     )
     assert made is not None
     return made
@@ -70,6 +77,8 @@ def row(
         "labels": ["__Entity__"],
         "properties": {},
         "similarity": similarity,
+        "cut": False,
+        "total": 0,
         **other,
     }
 
@@ -117,9 +126,10 @@ def test_many_types_give_an_untyped_pair_that_leaves_bookkeeping_out() -> None:
         [((), "both", "$rest_cap")],
     )
     made = request(*types)
+    # Read whole, and into nodes already found; the rarer types of a hub are named.
     assert made.query.text.count("NOT type(r) IN $structural") == 3
     assert made.parameters["structural"] == list(STRUCTURAL_TYPES)
-    assert (made.parameters["cap"], made.parameters["rest_cap"]) == (CAP + 1, 5 * CAP + 1)
+    assert (made.parameters["cap"], made.parameters["dense"]) == (CAP + 1, 5 * CAP + 1)
 
 
 def test_many_wanted_types_are_named_but_structural_ones_never() -> None:
@@ -241,11 +251,71 @@ def test_types_and_directions_are_capped_apart() -> None:
     assert read.truncated == ()
 
 
-def test_full_untyped_branch_marks_its_node() -> None:
-    made = request(*(relation(f"T{i}") for i in range(25)))
-    rows = [row("n", f"T{i}", f"x{i}") for i in range(5 * CAP + 1)]
+def test_full_branch_marks_its_node() -> None:
+    made = request(relation("A"))
+    rows = [row("n", f"T{i}", f"x{i}") for i in range(501)]
     assert read_neighbours(made, rows).truncated == ("n",)
     assert read_neighbours(made, rows[:-1]).truncated == ()
+
+
+def test_with_many_types_a_node_is_truncated_where_the_database_or_a_type_says_so() -> None:
+    made = request(*(relation(f"T{i}") for i in range(25)))
+    rows = [row("n", f"T{i}", f"x{i}") for i in range(501)]
+    assert read_neighbours(made, rows).truncated == ()
+    rows[7]["cut"] = True
+    assert read_neighbours(made, rows).truncated == ("n",)
+    one_type = [row("n", "A", f"x{i}") for i in range(CAP + 1)]
+    assert read_neighbours(made, one_type).truncated == ("n",)
+
+
+def test_what_a_cap_on_the_whole_expansion_left_out_is_counted() -> None:
+    made = request(relation("A"), max_rows=5)
+    assert made.parameters["row_cap"] == 5
+    rows = [row("n", "A", f"x{i}", total=9) for i in range(3)]
+    read = read_neighbours(made, rows)
+    assert read.lost == {"row_cap": 4, "byte_cap": 2}
+    assert read.truncated == ()
+    assert read_neighbours(made, [*rows, *rows][:5]).lost == {"row_cap": 4}
+    assert read_neighbours(request(relation("A")), rows).lost == {"byte_cap": 6}
+    assert read_neighbours(made, []).lost == {}
+
+
+def test_the_cap_on_bytes_goes_with_the_statement() -> None:
+    assert request(relation("A"), max_bytes=7).query.max_bytes == 7
+    assert request(relation("A")).query.max_bytes is None
+
+
+def test_of_many_types_the_most_frequent_have_branches_of_their_own_at_hubs() -> None:
+    types = [relation(f"T{i:02}", out=50 - i, into=1) for i in range(25)]
+    plan = plan_of(tuple(types), (), CAP)
+    assert plan.neighbours == plan.found == ()
+    assert [(b.types, b.direction) for b in plan.sparse] == [((), "out"), ((), "in")]
+    assert [b.types for b in plan.frequent] == [(f"T{i:02}",) for i in range(16)]
+    assert {(b.direction, b.slots["limit"]) for b in plan.frequent} == {("out", "$cap")}
+    assert [(b.types, b.direction) for b in plan.rare] == [
+        (tuple(f"T{i:02}" for i in range(16, 25)), "out"),
+        (tuple(f"T{i:02}" for i in range(25)), "in"),
+    ]
+    assert [(b.types, b.direction) for b in plan.found_dense] == [((), "both")]
+
+
+def test_too_many_types_to_name_are_all_but_the_most_frequent() -> None:
+    types = [relation(f"T{i:03}", out=9 if i < 2 else 1) for i in range(500)]
+    out, into = plan_of(tuple(types), (), CAP).rare
+    assert out.types == into.types == ()
+    assert out.slots["facts"] == "AND NOT type(r) IN $structural AND NOT r:`T000`|`T001`"
+    assert into.slots["facts"] == "AND NOT type(r) IN $structural"
+    # What the user restricts to is named, however much it is.
+    named = plan_of(tuple(types), tuple(t.name for t in types), CAP).rare
+    assert [len(branch.types) for branch in named] == [498, 500]
+
+
+def test_few_types_need_no_second_plan() -> None:
+    types = (relation("A"), relation("B", into=4))
+    plan = plan_of(types, (), CAP)
+    assert (plan.neighbours, plan.found) == branches_of(types, (), CAP)
+    assert (plan.sparse, plan.frequent, plan.rare, plan.found_dense) == ((), (), (), ())
+    assert plan_of(types, ("unknown",), CAP) == Plan()
 
 
 def test_frontier_node_without_neighbours_is_absent() -> None:
