@@ -1,6 +1,6 @@
 // live_vector_indexes: the vector indexes in use, as the embedding of the graph left them
 // mode: read
-// returns role: STRING entity or chunk
+// returns role: STRING entity, chunk or community
 // returns name: STRING
 // returns dimension: INTEGER
 // order: name

@@ -4,6 +4,13 @@ from pathrag_gds.communities.content import content_hash
 from pathrag_gds.communities.detect import Detection, NodeFilter, detect_communities
 from pathrag_gds.communities.extractive import extractive_report
 from pathrag_gds.communities.partition import LevelFigures
+from pathrag_gds.communities.read import StoredCommunity, read_communities, read_content
+from pathrag_gds.communities.report import (
+    ReportPlan,
+    ReportSummary,
+    plan_reports,
+    report_communities,
+)
 from pathrag_gds.communities.report_parse import parse_report
 from pathrag_gds.communities.retrieve import (
     CommunityScore,
@@ -29,13 +36,20 @@ __all__ = [
     "Finding",
     "LevelFigures",
     "NodeFilter",
+    "ReportPlan",
+    "ReportSummary",
     "SeedOrigin",
+    "StoredCommunity",
     "choose_communities",
     "collect_seeds",
     "content_hash",
     "detect_communities",
     "extractive_report",
     "parse_report",
+    "plan_reports",
+    "read_communities",
+    "read_content",
+    "report_communities",
     "score_by_cosine",
     "score_by_overlap",
     "terms_of",

@@ -26,6 +26,7 @@ REPORT_KEYS = (
     "content_hash",
     "embedding",
     "embedding_alt",
+    "explanations",
     "findings",
     "form",
     "key_entities",

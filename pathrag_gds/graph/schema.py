@@ -131,7 +131,7 @@ class VectorRecord:
     """Which vectors are in force, and what made them.
 
     Attributes:
-        role: Whose vectors: of entities or of chunks.
+        role: Whose vectors: of entities, of chunks, or of reports on communities.
         index: Name of the vector index.
         property: Where the vectors are.
         hash_property: Where the hash of what was embedded is.
@@ -139,7 +139,7 @@ class VectorRecord:
         template: Version of the text template.
     """
 
-    role: Literal["entity", "chunk"]
+    role: Literal["entity", "chunk", "community"]
     index: str
     property: str
     hash_property: str
@@ -245,7 +245,9 @@ def tenant_size(db: QueryRunner, tenant: str, *, at_most: int) -> int:
     return int(rows[0]["size"])
 
 
-def vector_record(db: QueryRunner, role: Literal["entity", "chunk"]) -> VectorRecord | None:
+def vector_record(
+    db: QueryRunner, role: Literal["entity", "chunk", "community"]
+) -> VectorRecord | None:
     """Read which vectors are in force; None before the first ``pathrag embed``."""
     rows = db.run(load("schema/vector_record"), role=role)
     if not rows:

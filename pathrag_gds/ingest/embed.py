@@ -1,4 +1,4 @@
-"""Embed entities and chunks whose text or encoder changed.
+"""Embed entities, chunks and reports on communities whose text or encoder changed.
 
 Beside each vector stands a hash of the encoder's fingerprint, the text template and the text: where
 it is unchanged nothing is done, so an interrupted run goes on where it stopped.
@@ -41,7 +41,7 @@ __all__ = ["EmbedProgress", "EmbedReport", "embed", "text_hash"]
 DEFAULT_PAGE = 1000
 INDEX_WAIT_S = 600
 _HIDDEN = sorted(NODE_SYSTEM_KEYS | {"id"})
-_PLURAL = {"entity": "entities", "chunk": "chunks"}
+_PLURAL = {"entity": "entities", "chunk": "chunks", "community": "communities"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class EmbedProgress:
     """How far an embedding is.
 
     Attributes:
-        done: Entities or chunks of this tenant that are settled, unchanged ones included.
+        done: Of this tenant, what of this role is settled, what is unchanged included.
         total: How many there were at the start.
     """
 
@@ -66,11 +66,12 @@ class EmbedReport:
     Attributes:
         entities: Entities that got a new vector.
         chunks: Chunks that got a new vector.
-        unchanged: Both kinds, whose vector was right already.
-        empty: Both kinds, without a vector because their text is empty or means nothing.
+        unchanged: Of all kinds, whose vector was right already.
+        empty: Of all kinds, without a vector because their text is empty or means nothing.
         encode_seconds: Time that the encoder took.
         seconds: Wall time.
         switched: Whether another encoder's vectors were put in force.
+        communities: Communities whose report got a new vector.
     """
 
     encoder: str
@@ -82,11 +83,12 @@ class EmbedReport:
     encode_seconds: float = 0.0
     seconds: float = 0.0
     switched: bool = False
+    communities: int = 0
 
     @property
     def embedded(self) -> int:
-        """Entities and chunks that got a new vector."""
-        return self.entities + self.chunks
+        """Entities, chunks and communities that got a new vector."""
+        return self.entities + self.chunks + self.communities
 
     @property
     def texts_per_s(self) -> float:
@@ -102,6 +104,7 @@ class EmbedReport:
 class _Tally:
     entity: int = 0
     chunk: int = 0
+    community: int = 0
     unchanged: int = 0
     empty: int = 0
     encode_seconds: float = 0.0
@@ -114,9 +117,10 @@ def embed(
     tenant: str | None = None,
     page_size: int = DEFAULT_PAGE,
     switch: bool = False,
+    roles: Sequence[Role] = ROLES,
     progress: Callable[[EmbedProgress], None] | None = None,
 ) -> EmbedReport:
-    """Bring the vectors of entities and chunks up to date.
+    """Bring the vectors of entities, chunks and reports on communities up to date.
 
     Args:
         tenant: Whose; None for every tenant. A switch always takes every tenant.
@@ -124,6 +128,7 @@ def embed(
         switch: When another encoder's vectors are in force, build these beside them, wait until
             their indexes are online, put them in force in one statement and remove the old ones.
             Interrupted before that, the old ones stay in force and the same call goes on.
+        roles: What to embed; a switch always takes everything.
         progress: Called after every page.
 
     Raises:
@@ -160,7 +165,7 @@ def embed(
         put_in_force(db, slots, encoder)
     tally = _Tally()
     for name in _tenants(db, None if moved else tenant):
-        for slot in slots:
+        for slot in slots if moved else (s for s in slots if s.role in roles):
             _embed_tenant(db, encoder, slot, name, page_size, tally, progress or (lambda _: None))
     if moved or any(record.template != TEXT_TEMPLATE_VERSION for record in records):
         db.run(load("ingest/await_indexes"), seconds=INDEX_WAIT_S)
@@ -179,6 +184,7 @@ def embed(
         tally.encode_seconds,
         time.monotonic() - started,
         moved,
+        tally.community,
     )
 
 
@@ -262,10 +268,13 @@ def _embed_page(
                 load(f"ingest/clear_{slot.role}_vectors"), tenant=tenant, rows=silent, **where
             )
     tally.empty += len(silent)
-    if slot.role == "entity":
-        tally.entity += len(written)
-    else:
-        tally.chunk += len(written)
+    match slot.role:
+        case "entity":
+            tally.entity += len(written)
+        case "chunk":
+            tally.chunk += len(written)
+        case "community":
+            tally.community += len(written)
 
 
 def _split(
@@ -288,6 +297,8 @@ def _split(
 def _text(role: Role, row: Row) -> str:
     if role == "chunk":
         return str(row["text"] or "")
+    if role == "community":
+        return "\n".join(filter(None, (row["title"], row["summary"], *(row["findings"] or ()))))
     properties: Mapping[str, Any] = dict(row["properties"])
     labels = tuple(sorted(set(row["labels"]) - {ENTITY_LABEL}))
     name = properties.get("name")

@@ -29,8 +29,8 @@ __all__ = [
     "require_dimension",
 ]
 
-Role = Literal["entity", "chunk"]
-ROLES: tuple[Role, ...] = ("entity", "chunk")
+Role = Literal["entity", "chunk", "community"]
+ROLES: tuple[Role, ...] = ("entity", "chunk", "community")
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ def _in_force(db: Database, wanted: Sequence[Definition]) -> tuple[Definition, .
     live = {row["role"]: row for row in db.run(load("migrate/live_vector_indexes"))}
     replaced = {
         f"{role}_embedding": live[role]
-        for role in ("entity", "chunk")
+        for role in ("entity", "chunk", "community")
         if role in live and live[role]["name"] in (f"{role}_embedding", f"{role}_embedding_alt")
     }
     return tuple(

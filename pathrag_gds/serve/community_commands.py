@@ -1,4 +1,4 @@
-"""``pathrag communities``: find the communities of a graph, and what is told about them."""
+"""``pathrag communities``: find the communities of a graph, and report on them."""
 
 from __future__ import annotations
 
@@ -7,18 +7,26 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pathrag_gds.config import DEFAULT_TENANT
-from pathrag_gds.serve.command import Commands, print_json
-from pathrag_gds.serve.options import connection_options, output_options, read_connection
+from pathrag_gds.serve.command import Commands, command_line, print_json
+from pathrag_gds.serve.options import (
+    connection_options,
+    output_options,
+    read_connection,
+    repeated,
+)
 
 if TYPE_CHECKING:
     from pathrag_gds.communities.detect import Detection
+    from pathrag_gds.communities.report import ReportPlan, ReportSummary
+    from pathrag_gds.config import Settings
+    from pathrag_gds.models.llm import LLM
 
 __all__ = ["communities"]
 
 
 @click.group(cls=Commands)
 def communities() -> None:
-    """Find the communities of a graph."""
+    """Find the communities of a graph, and report on them."""
 
 
 @communities.command()
@@ -91,8 +99,12 @@ def detect(
         )
     if as_json:
         print_json(found.to_dict())
-    else:
-        _show_detection(found)
+        return
+    _show_detection(found)
+    if found.communities:
+        click.echo(
+            "Next: " + command_line(["pathrag", "communities", "report", *repeated(options)])
+        )
 
 
 def _show_detection(found: Detection) -> None:
@@ -138,3 +150,129 @@ def _show_detection(found: Detection) -> None:
         )
     if found.carried:
         click.echo(f"{found.carried:,} reports were taken over.")
+
+
+@communities.command()
+@click.option("--extractive", is_flag=True, help="Ask no language model: put extracts together.")
+@click.option("--yes", is_flag=True, help="Do not ask whether what it costs is fine.")
+@click.option(
+    "--concurrency",
+    type=click.IntRange(min=1),
+    default=4,
+    show_default=True,
+    help="Requests to the language model at a time.",
+)
+@click.option(
+    "--budget",
+    metavar="TOKENS",
+    type=click.IntRange(min=500),
+    default=4000,
+    show_default=True,
+    help="Of a prompt, at most.",
+)
+@click.option("--lenient", is_flag=True, help="Mend answers that are not as demanded; say how.")
+@click.option("--llm-base-url", metavar="URL", help="Endpoint of the language model.")
+@click.option("--llm-model", metavar="NAME", help="Name of the language model there.")
+@click.option("--model", metavar="NAME", help="Encoder, by name or folder.")
+@connection_options
+@output_options
+def report(
+    extractive: bool,
+    yes: bool,
+    concurrency: int,
+    budget: int,
+    lenient: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Report on each community that has no report, or has changed since.
+
+    The reports are written by the language model of pathrag ask. Before it is asked, the command
+    says how many tokens that takes, and asks whether to go on. Where none is configured, and with
+    --extractive, each report is an extract of the graph and says so. The finest level comes first;
+    what is written stays, and the same command goes on. Communities that could not be reported on
+    are listed, and the exit code is 8.
+
+    \b
+    pathrag communities report --extractive
+    pathrag communities report --yes --concurrency 8
+    """
+    from pathrag_gds.communities.report import plan_reports, report_communities
+    from pathrag_gds.graph.connect import open_database
+    from pathrag_gds.ingest.embed import embed
+    from pathrag_gds.models.encoder import load_encoder
+    from pathrag_gds.serve.terminal import progress
+
+    settings = read_connection(options)
+    tenant = settings.tenant or DEFAULT_TENANT
+    llm = None if extractive else _llm(settings)
+    encoder = load_encoder(settings.model or None)
+    count = encoder.count_tokens if llm else None
+    with open_database(settings) as db:
+        if llm:
+            plan = plan_reports(
+                db, tenant=tenant, with_model=True, count_tokens=count, budget=budget
+            )
+            _confirm(plan, llm.name, yes=yes)
+        with progress("Reports") as move:
+            done = report_communities(
+                db,
+                tenant=tenant,
+                llm=llm,
+                count_tokens=count,
+                budget=budget,
+                concurrency=concurrency,
+                lenient=lenient,
+                progress=move,
+            )
+        embed(db, encoder, tenant=tenant, roles=("community",))
+    if as_json:
+        print_json(done.to_dict())
+    else:
+        _show_reports(done)
+    if error := done.error():
+        raise error
+
+
+def _llm(settings: Settings) -> LLM | None:
+    """Give the language model that is configured; None, and say so, where none is."""
+    if not (settings.llm_base_url or settings.llm_model):
+        click.echo("No language model is configured: the reports are extracts.", err=True)
+        return None
+    from pathrag_gds.models.llm import ChatClient
+
+    return ChatClient(settings.endpoint())
+
+
+def _confirm(plan: ReportPlan, model: str, *, yes: bool) -> None:
+    """Say what the reports cost, and ask whether to go on."""
+    from pathrag_gds.serve.terminal import plain
+
+    click.echo(
+        f"{len(plan.wanted):,} of {plan.communities:,} communities need a report of "
+        f"{plain(model)}: about {plan.prompt_tokens:,} tokens to send and "
+        f"{plan.answer_tokens:,} to get.",
+        err=True,
+    )
+    if plan.wanted and not yes:
+        click.confirm("Go on (--yes)?", abort=True, err=True)
+
+
+def _show_reports(done: ReportSummary) -> None:
+    from pathrag_gds.serve.terminal import plain
+
+    who = f"by {plain(done.model)}" if done.model else "put together from the graph"
+    cost = f", {done.prompt_tokens:,} tokens sent, {done.answer_tokens:,} got" if done.model else ""
+    click.echo(
+        f"{done.written:,} reports {who}, {done.unchanged:,} unchanged, in "
+        f"{done.seconds:.1f} s{cost}."
+    )
+    if done.gone:
+        click.echo(f"{done.gone:,} communities have no entity any more: detect them again.")
+    for ids, what in (
+        (done.fallback, "gave no JSON, so that the text of the answer is the summary"),
+        (done.repaired, "gave an answer that had to be mended"),
+    ):
+        if ids:
+            shown = ", ".join(ids[:10]) + (", …" if len(ids) > 10 else "")
+            click.echo(f"Warning: {len(ids):,} communities {what}: {shown}.", err=True)

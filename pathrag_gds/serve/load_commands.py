@@ -82,7 +82,7 @@ def load(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Load FILES into the graph: nodes, relationships, chunks.
+    """Load nodes, relationships and chunks from FILES.
 
     What a file is, is seen from its header or its first line; the options that name a kind say it
     instead. Loading again changes nothing that is already there; an interrupted load goes on.
@@ -204,7 +204,7 @@ def _input(path: Path, kind: Kind, options: dict[str, Any]) -> Input:
 @connection_options
 @output_options
 def embed(as_json: bool, **options: Any) -> None:
-    """Embed entities and chunks whose text changed.
+    """Embed entities, chunks and reports whose text changed.
 
     Every tenant is embedded unless --tenant names one. With --model another encoder's vectors are
     built beside those in force, and switched to when they are complete.
@@ -233,8 +233,9 @@ def embed(as_json: bool, **options: Any) -> None:
         print_json(report.to_dict())
         return
     switched = f" {report.encoder} is now in force." if report.switched else ""
+    reports = f" and {report.communities} reports" if report.communities else ""
     click.echo(
-        f"{report.entities} entities and {report.chunks} chunks in {report.seconds:.1f} s "
+        f"{report.entities} entities and {report.chunks} chunks{reports} in {report.seconds:.1f} s "
         f"({report.texts_per_s:,.0f} texts/s); {report.unchanged} unchanged, "
         f"{report.empty} without text.{switched}"
     )

@@ -61,7 +61,11 @@ OPTIONAL_NAMES = {
         ("ontology", "created", "questions", "before", "after"), "of an adapted reranker's record"
     ),
     **dict.fromkeys(
-        ("IN_COMMUNITY", "PARENT_COMMUNITY", "live", "number", "content_hash"),
+        (
+            *("IN_COMMUNITY", "PARENT_COMMUNITY", "live", "number", "content_hash", "size"),
+            *("level", "parent_id", "summary", "findings", "explanations", "key_entities"),
+            *("key_entities_from", "rating", "rating_explanation", "origin", "form", "repairs"),
+        ),
         "written with communities",
     ),
     "in": "written by neo4j-migrations",
@@ -80,6 +84,7 @@ MAY_SCAN = {
     "doctor/tenants": "counts everything",
     "ingest/tenants": "looks for tenants without an index on them alone",
     "ingest/drop_chunk_vectors": "removes from all chunks",
+    "ingest/drop_community_vectors": "removes from all communities",
     "ingest/drop_entity_vectors": "removes from all entities",
 }
 # Labels of which there is a handful of nodes and no index.

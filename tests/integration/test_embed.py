@@ -15,6 +15,7 @@ from pathrag_gds.errors import DimensionMismatch, EncoderMismatch, IndexMissing,
 from pathrag_gds.graph.database import Database, Row
 from pathrag_gds.graph.schema import index_states, vector_record
 from pathrag_gds.ingest import EmbedProgress, embed, load_files
+from pathrag_gds.ingest.slots import ROLES
 from pathrag_gds.migrate import status, up, validate
 from pathrag_gds.models.encoder import EncodeProgress, load_encoder
 from pathrag_gds.retrieve.serialize import entity_text
@@ -186,7 +187,7 @@ def test_an_index_of_another_dimension_is_refused_before_any_write(graph: Databa
 def test_the_first_model_may_have_another_dimension(graph: Database) -> None:
     report = embed(graph, HashEncoder(name="small", dimension=8), switch=True)
     assert report.switched
-    assert indexes(graph) == {"chunk_embedding_alt": 8, "entity_embedding_alt": 8}
+    assert indexes(graph) == dict.fromkeys((f"{role}_embedding_alt" for role in ROLES), 8)
 
 
 def test_a_database_without_the_index_is_refused(database: Database) -> None:
@@ -209,7 +210,7 @@ def test_a_new_model_is_built_beside_and_switched(graph: Database) -> None:
             8,
             "f2",
         )
-    assert indexes(graph) == {"chunk_embedding_alt": 8, "entity_embedding_alt": 8}
+    assert indexes(graph) == dict.fromkeys((f"{role}_embedding_alt" for role in ROLES), 8)
     rows = vectors(graph)
     assert all(row["a"] is None and row["hash_a"] is None for row in rows.values())
     assert len(rows["t", "bob"]["b"]) == 8
@@ -219,7 +220,7 @@ def test_a_new_model_is_built_beside_and_switched(graph: Database) -> None:
     assert embed(graph, small).unchanged == 7
     back = embed(graph, HashEncoder(), switch=True)
     assert back.switched
-    assert indexes(graph) == {"chunk_embedding": 384, "entity_embedding": 384}
+    assert indexes(graph) == dict.fromkeys((f"{role}_embedding" for role in ROLES), 384)
     assert vectors(graph)["t", "bob"]["b"] is None
 
 
@@ -228,7 +229,7 @@ def test_a_switch_leaves_the_schema_current(graph: Database) -> None:
     small = HashEncoder(name="small", fingerprint="f2", dimension=8)
     for encoder, alt in ((small, "_alt"), (HashEncoder(), "")):
         embed(graph, encoder, switch=True)
-        there = {f"{role}_embedding{alt}": encoder.dimension for role in ("chunk", "entity")}
+        there = {f"{role}_embedding{alt}": encoder.dimension for role in ROLES}
         assert status(graph).findings == ()
         assert status(graph).is_current
         assert validate(graph).is_valid

@@ -166,6 +166,7 @@ def test_every_command_of_the_design_is_there() -> None:
         "ask",
         "communities",
         "communities detect",
+        "communities report",
         "demo",
         "doctor",
         "embed",

@@ -36,6 +36,7 @@ ALLOWED = {
     "doctor/tenants": {"(e:__Entity__)": _ALL, "(c:Chunk)": _ALL},
     "ingest/chain_chunks": {"(:Chunk)": _OWN, "(c:Chunk)": _OWN},
     "ingest/drop_chunk_vectors": {"(n:Chunk)": "a set of vectors belongs to no tenant"},
+    "ingest/drop_community_vectors": {"(n:__Community__)": "a set of vectors belongs to no tenant"},
     "ingest/drop_entity_vectors": {"(n:__Entity__)": "a set of vectors belongs to no tenant"},
     "ingest/link_chunks": {"(c:Chunk)": _OWN},
     "ingest/merge_chunks": {"(d:Document)": _OWN},

@@ -1,0 +1,16 @@
+// read_communities: the communities of a run, without their entities
+// mode: read
+// param tenant: STRING
+// param run: STRING
+// returns id: STRING
+// returns level: INTEGER 0 is the coarsest
+// returns parent_id: STRING null on level 0
+// returns size: INTEGER entities when it was written
+// returns report: MAP what was reported; content_hash is null where nothing was
+// order: none
+// cost: one index range
+// needs: index community_run
+MATCH (c:__Community__ {tenant: $tenant, run: $run})
+RETURN c.id AS id, c.level AS level, c.parent_id AS parent_id, c.size AS size,
+       c {.title, .summary, .findings, .explanations, .key_entities, .key_entities_from, .rating,
+          .rating_explanation, .origin, .form, .repairs, .content_hash} AS report
