@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Explanation,
         Outcome,
         Path,
+        Pattern,
         RankedPath,
         SearchResult,
         TracedPath,
@@ -70,6 +71,7 @@ th { color: var(--dim); font-weight: normal; white-space: nowrap; }
 .number { font-variant-numeric: tabular-nums; white-space: nowrap; }
 .relation { color: var(--best); } .node-name { font-weight: 600; }
 .answer-name { color: var(--answer); font-weight: 600; }
+pre { background: var(--box); padding: .6rem .8rem; border-radius: 6px; font-size: 13px; }
 details { margin: .5rem 0; } summary { cursor: pointer; }
 a { color: var(--best); }
 svg { font-family: system-ui, sans-serif; font-size: 12px; max-width: 100%; height: auto; }
@@ -88,9 +90,10 @@ svg .answer rect { stroke: var(--answer); stroke-width: 2.5; stroke-dasharray: n
 def explanation_html(explanation: Explanation, *, rows: int = 5) -> str:
     """Write how the paths were found as a page for a browser.
 
-    It tells the question, the outcome and the answers; the paths as one graph and one by one, with
-    the terms of their scores; anchors and seeds; and at each depth what was kept, what was cut and
-    why. Times are left out, so that the same search gives the same page.
+    It tells the question, the outcome and the answers; the paths as one graph; the queries behind
+    the answers; the paths one by one, with the terms of their scores; anchors and seeds; and at
+    each depth what was kept, what was cut and why. Times are left out, so that the same search
+    gives the same page.
 
     Args:
         explanation: Of :meth:`pathrag_gds.PathRAG.explain`.
@@ -125,6 +128,7 @@ def explanation_html(explanation: Explanation, *, rows: int = 5) -> str:
         "<main>",
         *_answers(result),
         *_graph(result),
+        *_patterns(result),
         *_paths(result),
         *_starts(explanation, rows),
         *_depths(explanation.depths, rows),
@@ -198,6 +202,49 @@ def _not_drawn(drawing: Drawing) -> list[str]:
             for name, count in drawing.hidden
         ),
     ]
+
+
+def _patterns(result: SearchResult) -> list[str]:
+    """Write the queries that give all answers of one kind; nothing where there is none."""
+    if not result.patterns:
+        return []
+    return [
+        '<section id="patterns">',
+        "<h2>The queries behind the answers</h2>",
+        '<p class="dim">Each gives all answers of one kind. It only reads.</p>',
+        *(
+            line
+            for number, pattern in enumerate(result.patterns)
+            for line in _pattern(pattern, _given_by(result, number))
+        ),
+        "</section>",
+    ]
+
+
+def _given_by(result: SearchResult, number: int) -> int:
+    return sum(answer.pattern == number for answer in result.answers)
+
+
+def _pattern(pattern: Pattern, given: int) -> list[str]:
+    of = "an unknown number" if pattern.total is None else f"{pattern.total:,}"
+    told = (
+        f"{given:,} of {of} in the graph {'is' if given == 1 else 'are'} among the answers above."
+    )
+    parameters = [
+        (html_text(name), html_text(json.dumps(value, ensure_ascii=False, default=str)))
+        for name, value in pattern.parameters.items()
+    ]
+    return [
+        f"<h3>{_isolated(pattern.text)}</h3>",
+        f"<p>{told}</p>",
+        f'<pre class="wide">{_lines(pattern.cypher)}</pre>',
+        *_table(("parameter", "value"), parameters, empty="No parameters."),
+    ]
+
+
+def _lines(text: str) -> str:
+    """Keep the line ends of a statement, and nothing else that controls."""
+    return "\n".join(map(html_text, text.split("\n")))
 
 
 def _paths(result: SearchResult) -> list[str]:

@@ -12,7 +12,17 @@ from typing import Any
 import pytest
 
 from pathrag_gds.serve.explain_html import explanation_html
-from pathrag_gds.types import Anchor, Cut, DepthTrace, Edge, Entity, Explanation, Hop, TracedPath
+from pathrag_gds.types import (
+    Anchor,
+    Cut,
+    DepthTrace,
+    Edge,
+    Entity,
+    Explanation,
+    Hop,
+    Pattern,
+    TracedPath,
+)
 from pathrag_gds.types import Path as GraphPath
 from tests.browser import Browser, Page
 from tests.unit.test_explain_html import SHOWN, explanation, nasty, path, ranked
@@ -107,6 +117,9 @@ def hostile() -> Explanation:
         answers=(),
         config={LONG: list(HOSTILE)},
         warnings=HOSTILE,
+        patterns=tuple(
+            Pattern((), name, f"// {LONG}\nRETURN {name}", {name: name}) for name in HOSTILE
+        ),
     )
     return replace(made, depths=depths)
 
@@ -149,6 +162,7 @@ def test_hostile_texts_are_shown_and_do_nothing(opened: Open, dark: bool) -> Non
     assert page.value("document.scripts.length") == 0
     assert len(texts(page, "svg g.node")) == 1 + len(HOSTILE)
     assert len(texts(page, "svg path.arrow")) == len(HOSTILE)
+    assert texts(page, "#patterns pre") == [f"// {LONG}\nRETURN {name}" for name in HOSTILE]
     titles = texts(page, "svg g.node > title")
     assert {f"{name} (far{n})" for n, name in enumerate(HOSTILE)} < set(titles)
     assert texts(page, ".depth h3") == ["Depth 0: 1 kept", "Depth 1: 6 kept"]

@@ -23,6 +23,7 @@ from pathrag_gds.types import (
     Entity,
     Explanation,
     Hop,
+    Pattern,
     RankedPath,
     ResultHop,
     SearchResult,
@@ -274,6 +275,27 @@ def test_the_graph_has_every_node_arrow_and_relation() -> None:
     assert len(svg.all("g", class_="node answer")) == 2
 
 
+def test_the_queries_behind_the_answers_can_be_copied() -> None:
+    cypher = "MATCH (a {id: $start})-[:`x<y`]->(b)\nRETURN b.id AS id"
+    one = Pattern((), "milk ends in", cypher, {"start": "m<1>", "n": [1]}, total=1200)
+    two = Pattern((), "other", "RETURN 1 AS id", {})
+    answers = (
+        Answer("entity", "kitchen", "KITCHEN", pattern=0),
+        Answer("entity", "jug", "JUG", pattern=0),
+    )
+    page = read(explanation_html(explanation(patterns=(one, two), answers=answers)))
+    patterns = section(page, "patterns")
+    assert [pre.text for pre in patterns.all("pre")] == [cypher, "RETURN 1 AS id"]
+    assert [h.text for h in patterns.all("h3")] == ["milk ends in", "other"]
+    assert rows_of(patterns) == [["start", '"m<1>"'], ["n", "[1]"]]
+    assert [line.text for line in patterns.all("p")][1:] == [
+        "2 of 1,200 in the graph are among the answers above.",
+        "0 of an unknown number in the graph are among the answers above.",
+        "No parameters.",
+    ]
+    assert read(explanation_html(explanation())).all("section", id="patterns") == []
+
+
 def test_paths_that_are_not_drawn_are_told() -> None:
     hub = tuple(ranked(n, path("hub", f"n{n:02}")) for n in range(1, 13))
     page = read(explanation_html(explanation(paths=hub)))
@@ -329,6 +351,7 @@ def nasty() -> Explanation:
         config={BAD: BAD},
         seeds=(Seed(BAD, 0.5, 0.5),),
         warnings=(BAD,),
+        patterns=(Pattern((), BAD, f"RETURN '{BAD}'\nAS id", {BAD: BAD}),),
     )
     traced = (TracedPath(walk, 0.5, 0.5), TracedPath(walk, 0.5, 0.5, BAD))
     depth = DepthTrace(0, traced, {"a": BAD, BAD: BAD}, (Cut(0, BAD, 1),), (BAD,))
