@@ -41,10 +41,12 @@ STRUCTURAL_TYPES: tuple[str, ...] = (
 ENTITY_LABEL = "__Entity__"
 NODE_SYSTEM_KEYS = frozenset(
     {
+        "alias_forms",
         "alias_keys",
         "chunk_ids",
         "embedding",
         "embedding_alt",
+        "name_forms",
         "name_key",
         "tenant",
         "text_hash",

@@ -26,6 +26,8 @@ from pathrag_gds.ingest.rows import (
     RelationshipRow,
     RowFault,
     name_key,
+    other_forms,
+    outdated_forms,
 )
 
 __all__ = ["BatchWriter", "Numbered", "write_rows"]
@@ -219,7 +221,7 @@ def write_rows(
         }
     )
     if made:
-        ends = [{"id": end, "key": name_key(end)} for end in made]
+        ends = [_called_by_id(end) for end in made]
         runner.run(load("ingest/merge_ends"), tenant=tenant, rows=ends)
     written = runner.run(
         load("ingest/merge_relationships"),
@@ -240,11 +242,15 @@ def _witness(batch: Sequence[Numbered]) -> str | None:
 
 def _node(row: NodeRow) -> Row:
     return {
-        "id": row.id,
-        "key": name_key(row.id),
+        **_called_by_id(row.id),
         "labels": list(row.labels),
-        "properties": dict(row.properties),
+        "properties": {**dict.fromkeys(outdated_forms(row.properties)), **row.properties},
     }
+
+
+def _called_by_id(id_: str) -> Row:
+    """Give what an entity is called by until a row names it."""
+    return {"id": id_, "key": name_key(id_), "forms": other_forms([id_]) or None}
 
 
 def _relationship(row: RelationshipRow) -> Row:

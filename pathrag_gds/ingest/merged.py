@@ -12,7 +12,15 @@ from sqlite3 import Connection as Sqlite
 from typing import Any, Literal
 
 from pathrag_gds.errors import LoadError
-from pathrag_gds.ingest.rows import ChunkRow, DataRow, NodeRow, RelationshipRow, RowFault
+from pathrag_gds.ingest.rows import (
+    ChunkRow,
+    DataRow,
+    NodeRow,
+    RelationshipRow,
+    RowFault,
+    other_forms,
+    outdated_forms,
+)
 
 __all__ = ["ARRAY_DELIMITER", "MergedRows", "NodeRole", "cell_type"]
 
@@ -87,6 +95,10 @@ class MergedRows:
         if any(ARRAY_DELIMITER in label for label in labels):
             raise RowFault("a label holds the unit separator U+001F")
         known = set(json.loads(found[0])) if found else set()
+        if role == "entity" and not found and "name_key" not in properties:
+            # Called by its id until a row names it.
+            forms = other_forms([node])
+            properties = {**properties, **({"name_forms": forms} if forms else {})}
         cells, types = self._merge(role, found[1:] if found else None, properties)
         self.store.execute(
             "INSERT OR REPLACE INTO nodes VALUES (?, ?, ?, ?, ?)",
@@ -116,6 +128,9 @@ class MergedRows:
     ) -> tuple[str, str]:
         cells = json.loads(found[0]) if found else {}
         types = json.loads(found[1]) if found else {}
+        for key in outdated_forms(properties):
+            cells.pop(key, None)
+            types.pop(key, None)
         for key, value in properties.items():
             types[key] = cell_type(value)
             self.types.setdefault((kind, key), set()).add(types[key])

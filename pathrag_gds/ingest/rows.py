@@ -14,7 +14,7 @@ from typing import Any
 
 from pathrag_gds.errors import LoadError
 from pathrag_gds.ingest.values import check_text, json_text, storable
-from pathrag_gds.text import fold
+from pathrag_gds.text import fold, name_forms
 
 __all__ = [
     "ChunkRow",
@@ -27,12 +27,23 @@ __all__ = [
     "chunk_row",
     "name_key",
     "node_row",
+    "other_forms",
+    "outdated_forms",
     "relationship_key",
     "relationship_row",
 ]
 
 COMPUTED_KEYS = frozenset(
-    {"alias_keys", "embedding", "embedding_alt", "name_key", "text_hash", "text_hash_alt"}
+    {
+        "alias_forms",
+        "alias_keys",
+        "embedding",
+        "embedding_alt",
+        "name_forms",
+        "name_key",
+        "text_hash",
+        "text_hash_alt",
+    }
 )
 # A node that is an entity and a chunk at once would have one place for two vectors.
 _TEXT_LABELS = frozenset({"Chunk", "Document"})
@@ -202,6 +213,8 @@ def node_row(
     if name is not None:
         kept["name"] = name if isinstance(name, str) else _as_text(name)
         kept["name_key"] = name_key(kept["name"])
+        if forms := other_forms([kept["name"]]):
+            kept["name_forms"] = forms
     if "description" in kept and not isinstance(kept["description"], str):
         kept["description"] = _as_text(kept["description"])
     for key in ("aliases", "chunk_ids"):
@@ -209,6 +222,8 @@ def node_row(
             kept[key] = _texts(kept[key])
     if "aliases" in kept:
         kept["alias_keys"] = [name_key(alias) for alias in kept["aliases"]]
+        if forms := other_forms(kept["aliases"]):
+            kept["alias_forms"] = forms
     return NodeRow(node_id, tuple(sorted(own)), kept, warnings)
 
 
@@ -290,6 +305,28 @@ def relationship_key(source: str, relationship_type: str, target: str) -> str:
 def name_key(name: str) -> str:
     """Fold a name to what it is looked up by, cut where an index could not hold it."""
     return fold(name)[:MAX_KEY_CHARACTERS]
+
+
+def other_forms(names: Iterable[str]) -> list[str]:
+    """List the forms besides their keys in which names are looked up, each once, cut as keys are.
+
+    See :func:`pathrag_gds.text.name_forms`; most names have none.
+    """
+    forms = {
+        form[:MAX_KEY_CHARACTERS]: None
+        for name in names
+        for form in name_forms(name)
+        if form != fold(name)
+    }
+    return list(forms)
+
+
+def outdated_forms(properties: Mapping[str, Any]) -> list[str]:
+    """List the keys of forms that went with earlier names and that a row's names have none of."""
+    of_names = {"name_key": "name_forms", "alias_keys": "alias_forms"}
+    return [
+        forms for key, forms in of_names.items() if key in properties and forms not in properties
+    ]
 
 
 def _properties(

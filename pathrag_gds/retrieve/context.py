@@ -70,7 +70,14 @@ def read_context(
         _require_encoder(record, encoder)
         if not small:
             _require(indexes.get(record.index), f"The vector index {record.index}")
+    names = indexes.get("entity_names")
+    names_index = names is not None and names.state == "ONLINE"
     warnings = list(_warnings(tenant, size, record))
+    if not small and not names_index:
+        warnings.append(
+            "Names that are punctuated otherwise or have a slip are not found: the full-text index "
+            "entity_names is not online. Run: pathrag migrate up"
+        )
     if adapted is not None:
         reranker, missing = _adapted(counting, tenant, adapted, reranker)
         warnings += missing
@@ -84,6 +91,7 @@ def read_context(
         vector_property="embedding" if record is None else record.property,
         small=small,
         crowding=-(-everyone // max(size, 1)),
+        names_index=names_index,
         text_limit=reader.max_tokens,
         count_tokens=reader.count_tokens,
         setup_round_trips=counting.count,

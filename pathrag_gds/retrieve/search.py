@@ -31,9 +31,17 @@ from pathrag_gds.retrieve.expand import (
     read_neighbours,
 )
 from pathrag_gds.retrieve.filters import Predicate, compile_filter
+from pathrag_gds.retrieve.language import language_warnings
 from pathrag_gds.retrieve.prune import Candidate, distinct, min_max, prune, prune_chains
 from pathrag_gds.retrieve.score import Child, Scorer
-from pathrag_gds.retrieve.seeds import OVER_FETCH, Seeds, longer, read_seeds, seeds_request
+from pathrag_gds.retrieve.seeds import (
+    OVER_FETCH,
+    Seeds,
+    known_words,
+    longer,
+    read_seeds,
+    seeds_request,
+)
 from pathrag_gds.retrieve.statements import Request, entity_of_row
 from pathrag_gds.types import (
     Answer,
@@ -72,6 +80,7 @@ class SearchContext:
         small: The tenant is small enough to be scanned.
         crowding: Entities of all tenants for each of this one's, at least 1: so much further an
             index must reach.
+        names_index: There is an index of whole names.
         text_limit: Tokens that the reranker reads; 0 for no limit.
         count_tokens: How the reranker counts.
         setup_round_trips: What it took to know all this.
@@ -87,6 +96,7 @@ class SearchContext:
     vector_property: str = "embedding"
     small: bool = True
     crowding: int = 1
+    names_index: bool = False
     text_limit: int = 0
     count_tokens: Callable[[str], int] | None = None
     setup_round_trips: int = 0
@@ -216,6 +226,7 @@ class _State:
     def find_seeds(self) -> Generator[Request, list[Row], Seeds]:
         """Find anchors and seeds; ask again with a longer reach while other tenants crowd in."""
         over_fetch = OVER_FETCH * self.context.crowding
+        known = known_words(self.context.count_tokens)
         while True:
             request = seeds_request(
                 self.question,
@@ -228,10 +239,16 @@ class _State:
                 config=self.config,
                 over_fetch=over_fetch,
                 start_ids=self.start_ids,
+                names_index=self.context.names_index,
+                known=known,
             )
             rows = yield from self.ask("seed", request)
             found = read_seeds(
-                self.question, rows, seed_k=self.config.seed_k, start_ids=self.start_ids
+                self.question,
+                rows,
+                seed_k=self.config.seed_k,
+                start_ids=self.start_ids,
+                known=known,
             )
             further = longer(request, found.similar)
             if self.context.small or self.context.question_vector is None or further is None:
@@ -312,7 +329,12 @@ class _State:
             ),
             config=self.config.to_dict(),
             seeds=found.seeds,
-            warnings=(*self.context.warnings, *self._unknown_starts(found)),
+            warnings=(
+                *self.context.warnings,
+                *language_warnings(self.question),
+                *found.warnings,
+                *self._unknown_starts(found),
+            ),
         )
 
     def _read_properties(self, ranked: Sequence[RankedPath], found: Seeds) -> dict[str, str]:

@@ -3,35 +3,62 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from pathrag_gds.answer.fuse import fuse_rankings
 from pathrag_gds.config import SearchConfig
 from pathrag_gds.graph.database import Row
 from pathrag_gds.graph.queries import Branch, load
 from pathrag_gds.retrieve.filters import Predicate
-from pathrag_gds.retrieve.link import Mention, choose_anchors, content_terms, mentions, phrase_query
+from pathrag_gds.retrieve.link import (
+    Links,
+    Mention,
+    content_terms,
+    link,
+    mentions,
+    near_mentions,
+    near_query,
+    phrase_query,
+)
 from pathrag_gds.retrieve.statements import Request, entity_of_row
-from pathrag_gds.text import fold
+from pathrag_gds.text import EXACT, fold, name_forms, words
 from pathrag_gds.types import Anchor, Entity, Seed
 
-__all__ = ["OVER_FETCH", "SMALL_TENANT", "Seeds", "fuse", "longer", "read_seeds", "seeds_request"]
+__all__ = [
+    "OVER_FETCH",
+    "SMALL_TENANT",
+    "Seeds",
+    "fuse",
+    "known_words",
+    "longer",
+    "read_seeds",
+    "seeds_request",
+]
+
+_T = TypeVar("_T")
 
 # Up to so many entities a tenant is scanned: exact, repeatable, and blind to its neighbours.
 SMALL_TENANT = 2_000
 OVER_FETCH = 4
 # An index is never asked for more rows than this, unless more seeds are wanted.
 LONGEST_REACH = 10_000
-# Lucene refuses more than 1,024 clauses. A term is one for each of the five indexed properties.
+# Lucene refuses more than 1,024 clauses. A term is one for each of the five indexed properties;
+# one with an edit may become fifty for each property that holds names.
 MAX_PHRASES = 500
 MAX_TERMS = 200
+_NAME_FIELDS = ("name_key", "alias_keys", "name_forms", "alias_forms")
+_FORMS_PER_QUERY = 300
+_NEAR_PER_QUERY = 5
 _BRANCHES = (
     "name",
     "given",
     "alias",
     "alias_exact",
+    "form",
+    "near",
+    "near_exact",
     "vector",
     "vector_exact",
     "text",
@@ -49,12 +76,26 @@ class Seeds:
         entities: Every entity met, by id.
         similar: How many came from the vector ranking; fewer than wanted where an index gave rows
             of other tenants.
+        warnings: Of names that too many share, and of those that were not written exactly.
     """
 
     anchors: tuple[Anchor, ...]
     seeds: tuple[Seed, ...]
     entities: Mapping[str, Entity]
     similar: int = 0
+    warnings: tuple[str, ...] = ()
+
+
+def known_words(count_tokens: Callable[[str], int] | None) -> Callable[[str], bool] | None:
+    """Make the test whether a word is one, of how the reranker counts tokens.
+
+    What its vocabulary holds whole is a word that people write; a word with a slip in it falls into
+    pieces, as rare names do. None where nothing counts.
+    """
+    if count_tokens is None:
+        return None
+    one = count_tokens("the")
+    return lambda word: count_tokens(word) <= one
 
 
 def seeds_request(
@@ -69,6 +110,8 @@ def seeds_request(
     config: SearchConfig,
     over_fetch: int = OVER_FETCH,
     start_ids: Sequence[str] = (),
+    names_index: bool = False,
+    known: Callable[[str], bool] | None = None,
 ) -> Request:
     """Ask for anchors and seeds in one statement.
 
@@ -81,8 +124,13 @@ def seeds_request(
         predicate: On ``e``.
         over_fetch: Rows asked of an index per row wanted, since it holds all tenants.
         start_ids: Entities that the caller names; then the question is not searched for names.
+        names_index: A tenant that is not small has the index of whole names. Without it names are
+            found exactly, and aliases among what the index of texts gives.
+        known: Whether a word is one, see :func:`known_words`; without it no edit is forgiven.
     """
-    keys = tuple(dict.fromkeys(key for m in mentions(question) for key in m.keys))
+    found = mentions(question)
+    keys = tuple(dict.fromkeys(key for m in found for key in (*m.keys, *m.loose)))
+    near = near_mentions(found, known) if (small or names_index) and not start_ids else ()
     terms = content_terms(question)[:MAX_TERMS]
     # Of a very long question the short runs of words are looked up: most names are short.
     phrases = sorted(keys, key=lambda key: key.count(" "))[:MAX_PHRASES]
@@ -91,7 +139,10 @@ def seeds_request(
     wanted = {
         "name": bool(keys) and not start_ids,
         "given": bool(start_ids),
-        f"alias{suffix}": bool(keys) and (small or bool(aliases)) and not start_ids,
+        ("form" if names_index and not small else f"alias{suffix}"): (
+            bool(keys) and (small or bool(aliases)) and not start_ids
+        ),
+        f"near{suffix}": bool(near),
         f"vector{suffix}": vector is not None,
         f"text{suffix}": bool(terms),
     }
@@ -106,6 +157,15 @@ def seeds_request(
         "vector_index": vector_index,
         "vector_property": vector_property,
         "aliases": aliases,
+        "forms": [
+            " OR ".join(phrase_query(field, some) for field in _NAME_FIELDS[1:])
+            for some in _batches([key for key in keys if words(key)], _FORMS_PER_QUERY)
+        ],
+        "near": [
+            " OR ".join(near_query(mention, _NAME_FIELDS) for mention in some)
+            for some in _batches(near, _NEAR_PER_QUERY)
+        ],
+        **_ends(near),
         "text": " OR ".join(f'"{term}"' for term in terms),
         "terms": list(terms),
         "k": config.seed_k,
@@ -116,8 +176,33 @@ def seeds_request(
     return Request(load("retrieve/seeds").render({"filter": slot}, branches), parameters)
 
 
+def _batches(items: Sequence[_T], size: int) -> list[Sequence[_T]]:
+    return [items[first : first + size] for first in range(0, len(items), size)]
+
+
+def _ends(near: Iterable[Mention]) -> dict[str, list[str]]:
+    """Give what a name one edit from a mention begins or ends with, and its length.
+
+    An edit touches two letters that stand together at most, so the first three or the last two
+    remain as they are.
+    """
+    heads: set[str] = set()
+    tails: set[str] = set()
+    for mention in near:
+        form = mention.loose[0]
+        lengths = range(len(form) - 1, len(form) + 2)
+        heads.update(f"{form[:3]}{length}" for length in lengths)
+        tails.update(f"{form[-2:]}{length}" for length in lengths)
+    return {"heads": sorted(heads), "tails": sorted(tails)}
+
+
 def read_seeds(
-    question: str, rows: Sequence[Row], *, seed_k: int, start_ids: Sequence[str] = ()
+    question: str,
+    rows: Sequence[Row],
+    *,
+    seed_k: int,
+    start_ids: Sequence[str] = (),
+    known: Callable[[str], bool] | None = None,
 ) -> Seeds:
     """Make anchors and seeds of the rows of :func:`seeds_request`.
 
@@ -127,28 +212,45 @@ def read_seeds(
     """
     entities: dict[str, Entity] = {}
     similarity: dict[str, float] = {}
-    by_key: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    by_key: dict[str, dict[str, tuple[str, float]]] = defaultdict(dict)
+    near: dict[str, dict[str, tuple[str, float]]] = defaultdict(dict)
     rankings: dict[str, list[str]] = {"vector": [], "text": []}
     for row in rows:
         entity = entities.setdefault(row["id"], entity_of_row(row))
         similarity[entity.id] = round(row["similarity"] or 0.0, 6)
-        for key in row["keys"]:
-            by_key[key].add((entity.id, entity.name))
+        if row["keys"] or row["via"] == "near":
+            forms = _forms(entity)
+            for key in row["keys"]:
+                by_key[key][entity.id] = entity.name, forms.get(key, EXACT)
+            if row["via"] == "near":
+                for form, score in forms.items():
+                    near[form][entity.id] = entity.name, score
         if row["via"] in rankings:
             rankings[row["via"]].append(entity.id)
     fused = fuse(rankings.values())
     ranked = sorted(fused, key=lambda id_: (-fused[id_], -similarity[id_], id_))
     if start_ids:
-        anchors = _given_anchors(start_ids, entities)
+        links = Links(_given_anchors(start_ids, entities))
     else:
-        found: tuple[Mention, ...] = mentions(question)
-        anchors = choose_anchors(found, {key: sorted(pairs) for key, pairs in by_key.items()})
+        links = link(mentions(question), by_key, near, known)
     return Seeds(
-        anchors=anchors,
+        anchors=links.anchors,
         seeds=tuple(Seed(id_, similarity[id_], round(fused[id_], 9)) for id_ in ranked[:seed_k]),
         entities=entities,
         similar=len(rankings["vector"]),
+        warnings=links.warnings,
     )
+
+
+def _forms(entity: Entity) -> dict[str, float]:
+    """Give the forms of an entity's name and aliases, each with the most that it counts."""
+    aliases = entity.properties.get("aliases") or ()
+    names = [entity.name, *([aliases] if isinstance(aliases, str) else map(str, aliases))]
+    forms: dict[str, float] = {}
+    for name in names:
+        for form, score in name_forms(name).items():
+            forms[form] = max(score, forms.get(form, 0.0))
+    return forms
 
 
 def _given_anchors(start_ids: Sequence[str], entities: Mapping[str, Entity]) -> tuple[Anchor, ...]:

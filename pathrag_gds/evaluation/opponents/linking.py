@@ -15,7 +15,7 @@ from pathrag_gds.models.reranker import CosineReranker
 from pathrag_gds.retrieve.context import read_context
 from pathrag_gds.retrieve.filters import Predicate
 from pathrag_gds.retrieve.search import SearchContext
-from pathrag_gds.retrieve.seeds import OVER_FETCH, longer, read_seeds, seeds_request
+from pathrag_gds.retrieve.seeds import OVER_FETCH, known_words, longer, read_seeds, seeds_request
 from pathrag_gds.types import Entity
 
 __all__ = ["Linked", "Linker", "Links", "database_of"]
@@ -92,6 +92,7 @@ class Linker:
         if self.context.question_vector is not None:
             vector = tuple(float(x) for x in self.encoder.encode([asked.text])[0])
         over_fetch = OVER_FETCH * self.context.crowding
+        known = known_words(self.context.count_tokens)
         round_trips = 0
         while True:
             request = seeds_request(
@@ -105,11 +106,17 @@ class Linker:
                 config=self.config,
                 over_fetch=over_fetch,
                 start_ids=asked.start_ids,
+                names_index=self.context.names_index,
+                known=known,
             )
             rows = self.db.run(request.query, **request.parameters)
             round_trips += 1
             found = read_seeds(
-                asked.text, rows, seed_k=self.config.seed_k, start_ids=asked.start_ids
+                asked.text,
+                rows,
+                seed_k=self.config.seed_k,
+                start_ids=asked.start_ids,
+                known=known,
             )
             further = longer(request, found.similar)
             if self.context.small or vector is None or further is None:
