@@ -41,7 +41,7 @@ _LANGUAGES: Mapping[str, _Language] = {
         "wie wieviele nenne zeige",
         "der das den dem des und ist sind war waren hat haben wurde wurden von vom im zum zur mit "
         "für nicht ein eine einen einem einer auf aus bei über nach gibt spielte spielt heißt "
-        "film filme filmen jahr",
+        "filme filmen jahr",
     ),
     "Norwegian": _language(
         "hvem hva hvilken hvilke hvilket hvor hvorfor hvordan når",
@@ -54,11 +54,11 @@ _LANGUAGES: Mapping[str, _Language] = {
     ),
     "Dutch": _language(
         "welke waar waarom wanneer wie hoeveel",
-        "de het een en van is zijn was waren heeft met voor op aan door werd films",
+        "de het een en van is zijn was waren heeft met voor op aan door werd",
     ),
     "French": _language(
         "qui quel quelle quels quelles où quand pourquoi combien",
-        "le la les des du et est sont était dans avec pour par sur une un dont film films ce cette",
+        "le la les des du et est sont était dans avec pour par sur une un dont ce cette",
     ),
     "Spanish": _language(
         "quién quiénes qué cuál cuáles dónde cuándo cuánto cuántos cuántas cómo",

@@ -42,6 +42,7 @@ SHORTEST_MISSPELT = 6
 MAX_NEAR_WORDS = 6
 MAX_NEAR = 20
 _EDGE = "\"'`.,;:!?()[]{}<>«»“”‘’„…¿¡*「」『』《》〈〉【】（）、。・！？：；"
+_ENDING = frozenset(".,;:?!？！。")
 _OPENING = frozenset("\"'“‘«„[「『《〈【")
 _CLOSING = frozenset("\"'”’»“]」』》〉】")
 _POSSESSIVE = re.compile(r"(?:['’]s|['’])$")
@@ -81,8 +82,8 @@ class Mention:
         end: Index after its last word.
         keys: Folded forms to look up: as written, and without a possessive ending.
         marked: The question marks it as a name: a capital inside the sentence, or quotes.
-        loose: Forms without punctuation to look up where none of the keys is a name; the one
-            without a possessive ending first.
+        loose: Further forms to look up: loosened, the one without a possessive ending first; and
+            without the mark that ends the sentence.
     """
 
     start: int
@@ -138,7 +139,10 @@ def mentions(question: str) -> tuple[Mention, ...]:
 def _loose(written: str) -> tuple[str, ...]:
     bare = written.strip(_EDGE + " ")
     owner = _POSSESSIVE.sub("", bare).strip(_EDGE + " ")
-    return tuple(dict.fromkeys((*loosened(owner), *loosened(bare))))
+    # The mark that ends the sentence is not the one that ends the name: "U.S.?", "Heat (1995)?".
+    ended = fold(written[:-1]) if bare and written[-1] in _ENDING else ""
+    forms = (*loosened(owner), *loosened(bare), ended)
+    return tuple(dict.fromkeys(form for form in forms if form))
 
 
 def _marked(raw: Sequence[str], start: int, end: int, *, shouted: bool) -> bool:

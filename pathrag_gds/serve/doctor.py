@@ -29,7 +29,7 @@ from pathrag_gds.serve.checks import (
 __all__ = ["examine"]
 
 # What migrations make and a search reads; the vector indexes are looked up by their record.
-SEARCH_INDEXES = ("chunk_text", "entity_name_key", "entity_text")
+SEARCH_INDEXES = ("chunk_text", "entity_name_key", "entity_names", "entity_text")
 
 
 def examine(settings: Settings, *, flags: Sequence[str] = ()) -> tuple[Check, ...]:

@@ -211,6 +211,7 @@ def test_doctor_is_content_with_the_demo(demo: Database, pathrag: Run) -> None:
         ("reranker", "ok"),
         ("index chunk_text", "ok"),
         ("index entity_name_key", "ok"),
+        ("index entity_names", "ok"),
         ("index entity_text", "ok"),
         ("vectors of entities", "ok"),
         ("vectors of chunks", "ok"),

@@ -54,6 +54,8 @@ OPTIONAL_NAMES = {
     "eval_digest": "written by an evaluation",
     "aliases": "not in every graph",
     "alias_keys": "not in every graph",
+    "name_forms": "of names that are punctuated, or begin with an article",
+    "alias_forms": "of aliases of that kind",
     "seen": "of a lock, which is deleted again",
     "__Neo4jMigrationsLock": "exists while a migration runs",
     "__Reranker__": "exists while a reranker is adapted to a tenant",

@@ -320,6 +320,7 @@ def test_packaged_migrations_keep_the_rules() -> None:
         ("005", "schema"),
         ("006", "schema"),
         ("008", "schema"),
+        ("009", "schema"),
     ]
     assert folder.placeholders == {"vector_dimensions", "vector_similarity", "fulltext_analyzer"}
     (callback,) = folder.of_phase("afterMigrate")
@@ -338,6 +339,7 @@ def test_packaged_migrations_are_never_edited() -> None:
         "V005__create_chunk_text_index.cypher": "3817074752",
         "V006__create_name_key_index.cypher": "1250712728",
         "V008__create_communities.cypher": "3432648797",
+        "V009__create_entity_names_index.cypher": "989157944",
     }
 
 
