@@ -23,6 +23,7 @@ from pathrag_gds.serve.command import (
 )
 from pathrag_gds.serve.community_commands import communities
 from pathrag_gds.serve.eval_commands import evaluate
+from pathrag_gds.serve.import_commands import import_
 from pathrag_gds.serve.load_commands import embed, load
 from pathrag_gds.serve.migrate_commands import migrate
 from pathrag_gds.serve.options import (
@@ -66,7 +67,7 @@ def cli() -> None:
     """
 
 
-for command in (ask, communities, load, embed, migrate, server, evaluate, train):
+for command in (ask, communities, load, embed, import_, migrate, server, evaluate, train):
     cli.add_command(command)
 
 

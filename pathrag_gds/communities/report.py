@@ -309,7 +309,9 @@ class _Desk:
         )
         hashes = [self.reports[id_].content_hash for id_ in prompt.children]
         digest = content_hash(content, hashes)
-        current = old is not None and old.origin != "extractive" and old.content_hash == digest
+        # A report that was written without the parts told of, too, is about all of the content.
+        same = old is not None and old.content_hash in (digest, content_hash(content))
+        current = same and old is not None and old.origin != "extractive"
         return _Draft(content, digest, prompt, current)
 
     def _told(self, content: CommunityContent, digest: str) -> bool:

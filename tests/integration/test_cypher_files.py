@@ -66,7 +66,15 @@ OPTIONAL_NAMES = {
         (
             *("IN_COMMUNITY", "PARENT_COMMUNITY", "live", "number", "content_hash", "size"),
             *("level", "parent_id", "summary", "findings", "explanations", "key_entities"),
-            *("key_entities_from", "rating", "rating_explanation", "origin", "form", "repairs"),
+            *(
+                "key_entities_from",
+                "rating",
+                "rating_explanation",
+                "origin",
+                "form",
+                "repairs",
+                "title",
+            ),
         ),
         "written with communities",
     ),
