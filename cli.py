@@ -37,6 +37,13 @@ from pathrag_gds.serve.options import (
     repeated,
     search_options,
 )
+from pathrag_gds.serve.pattern_commands import (
+    cypher_of,
+    pattern_options,
+    patterns,
+    run_pattern,
+    tell_saved,
+)
 from pathrag_gds.serve.server_commands import server
 from pathrag_gds.serve.terminal import plain
 from pathrag_gds.serve.train_commands import train
@@ -67,33 +74,59 @@ def cli() -> None:
     """
 
 
-for command in (ask, communities, load, embed, import_, migrate, server, evaluate, train):
+for command in (
+    ask,
+    communities,
+    load,
+    embed,
+    import_,
+    migrate,
+    patterns,
+    run_pattern,
+    server,
+    evaluate,
+    train,
+):
     cli.add_command(command)
 
 
 @cli.command()
 @click.argument("question")
+@pattern_options
 @search_options
 @model_options
 @connection_options
 @output_options
-def query(question: str, as_json: bool, **options: Any) -> None:
+def query(
+    question: str,
+    cypher: bool,
+    save: str | None,
+    replace: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Print the paths that answer QUESTION.
 
     \b
     pathrag query "Who are Bob's friends?"
     pathrag query "…" --beam-width 60 --node-filter '{"age": {"$gt": 3}}' --json
+    pathrag query "…" --cypher
     """
     with _rag(options) as rag:
         result = rag.search(question, config=read_search(options))
+        saved = rag.save_pattern(result, save, replace=replace) if save is not None else None
     _warn(result)
     if as_json:
         print_json(result.to_dict())
-        return
-    from pathrag_gds.serve.results import show_result
-    from pathrag_gds.serve.terminal import console
+    elif cypher:
+        click.echo(cypher_of(result))
+    else:
+        from pathrag_gds.serve.results import show_result
+        from pathrag_gds.serve.terminal import console
 
-    show_result(console(), result)
+        show_result(console(), result)
+    if saved:
+        tell_saved(saved, options)
 
 
 @cli.command()

@@ -15,7 +15,10 @@ from pathrag_gds.types import (
     Explanation,
     Hop,
     Path,
+    Pattern,
+    PatternRun,
     RankedPath,
+    SavedPattern,
     SearchResult,
 )
 from pathrag_gds.version import __version__
@@ -33,7 +36,10 @@ __all__ = [
     "PathPrompt",
     "PathRAG",
     "PathRAGError",
+    "Pattern",
+    "PatternRun",
     "RankedPath",
+    "SavedPattern",
     "SearchConfig",
     "SearchResult",
     "__version__",

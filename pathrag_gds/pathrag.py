@@ -17,8 +17,15 @@ from pathrag_gds.answer.prompt import (
     chunks_of,
 )
 from pathrag_gds.config import DEFAULT_TENANT, SearchConfig, check_tenant, read_settings
-from pathrag_gds.errors import ConfigError, DimensionMismatch, IndexMissing
-from pathrag_gds.types import DepthTrace, Explanation, SearchResult
+from pathrag_gds.errors import ConfigError, DimensionMismatch, IndexMissing, PathRAGError
+from pathrag_gds.types import (
+    DepthTrace,
+    Explanation,
+    Pattern,
+    PatternRun,
+    SavedPattern,
+    SearchResult,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -352,6 +359,79 @@ class PathRAG:
         )
         return generate_answer(result, prompt, llm, on_text=on_text, stream=stream)
 
+    def save_pattern(
+        self, source: SearchResult | Pattern, name: str, *, replace: bool = False
+    ) -> SavedPattern:
+        """Keep the query behind an answer, for :meth:`run_pattern` to run again.
+
+        It is saved in the tenant that it is about.
+
+        Args:
+            source: A pattern, or a result: then the pattern that its first answer is from.
+            name: Unique within the tenant.
+            replace: Whatever has the name gives way.
+
+        Raises:
+            ConfigError: The name is taken or is none, or a value of a filter is no JSON value.
+            PathRAGError: The result has no pattern.
+            DatabaseError: The server refused or failed the statement.
+        """
+        from pathrag_gds.retrieve.pattern import answering
+        from pathrag_gds.retrieve.saved import save_pattern
+
+        if isinstance(source, SearchResult):
+            patterns = answering(source)
+            if not patterns:
+                raise PathRAGError(
+                    "No pattern answers the question, so there is none to save.",
+                    hint="See what was found, and what was cut: pathrag explain …",
+                )
+            source = patterns[0]
+        return save_pattern(self.database, name, source, replace=replace)
+
+    def patterns(self, *, tenant: str | None = None) -> tuple[SavedPattern, ...]:
+        """List the saved patterns of a tenant, by name.
+
+        Raises:
+            DatabaseError: The server refused or failed the statement.
+        """
+        from pathrag_gds.retrieve.saved import read_patterns
+
+        return read_patterns(self.database, self._tenant(tenant))
+
+    def run_pattern(
+        self, name: str, anchors: Sequence[str] = (), *, tenant: str | None = None
+    ) -> PatternRun:
+        """Ask a saved pattern again, of other anchors; no model is used.
+
+        Args:
+            anchors: One for each chain of the pattern: an id, a name or an alias. All entities of
+                an ambiguous name are taken, and their answers put together. Empty: the anchors
+                that it was saved with.
+
+        Raises:
+            ConfigError: The tenant has no such pattern or no such entity; there are more or fewer
+                anchors than chains; or what is saved does not only read.
+            DatabaseError: The server refused or failed a statement.
+        """
+        from pathrag_gds.retrieve.saved import run_pattern
+
+        return run_pattern(self.database, self._tenant(tenant), name, anchors)
+
+    def delete_pattern(self, name: str, *, tenant: str | None = None) -> None:
+        """Forget a saved pattern.
+
+        Raises:
+            ConfigError: The tenant has none of that name.
+            DatabaseError: The server refused or failed the statement.
+        """
+        from pathrag_gds.retrieve.saved import delete_pattern
+
+        delete_pattern(self.database, self._tenant(tenant), name)
+
+    def _tenant(self, tenant: str | None) -> str:
+        return check_tenant(self.tenant if tenant is None else tenant)
+
     def _configured_llm(self) -> LLM:
         from pathrag_gds.models.llm import ChatClient
 
@@ -369,7 +449,7 @@ class PathRAG:
         if not question.strip():
             raise ConfigError("The question is empty.", hint='Ask one: "Who is Jane?"')
         config = (config or self.config).with_(**overrides)
-        tenant = check_tenant(self.tenant if tenant is None else tenant)
+        tenant = self._tenant(tenant)
         known = self._known(tenant)
         if known is not None:
             try:

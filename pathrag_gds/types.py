@@ -23,8 +23,10 @@ __all__ = [
     "Path",
     "PathKey",
     "Pattern",
+    "PatternRun",
     "RankedPath",
     "ResultHop",
+    "SavedPattern",
     "SearchResult",
     "SearchStats",
     "Seed",
@@ -188,6 +190,34 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True)
+class SavedPattern:
+    """A pattern that is kept in the database under a name.
+
+    Attributes:
+        name: Unique within the tenant.
+        tenant: Whose it is.
+        created: When it was saved: ISO 8601, UTC.
+    """
+
+    name: str
+    tenant: str
+    pattern: Pattern
+    created: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain JSON values."""
+        return {
+            "name": self.name,
+            "tenant": self.tenant,
+            "text": self.pattern.text,
+            "anchors": [chain.start for chain in self.pattern.chains],
+            "cypher": self.pattern.cypher,
+            "parameters": dict(self.pattern.parameters),
+            "created": self.created,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Seed:
     """A node that a search may start from.
 
@@ -217,6 +247,37 @@ class Anchor:
     name: str
     mention: str
     score: float
+
+
+@dataclass(frozen=True, slots=True)
+class PatternRun:
+    """What a saved pattern says of some anchors.
+
+    Attributes:
+        saved: The pattern, with the anchors that it was saved with.
+        anchors: Of each chain, the entities that it was started from: several where a name is that
+            of several.
+        answers: Id and name of every answer, by id.
+    """
+
+    saved: SavedPattern
+    anchors: tuple[tuple[Anchor, ...], ...]
+    answers: tuple[tuple[str, str], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain JSON values."""
+        return {
+            "name": self.saved.name,
+            "tenant": self.saved.tenant,
+            "text": self.saved.pattern.text,
+            "cypher": self.saved.pattern.cypher,
+            "anchors": [
+                [{"id": a.id, "name": a.name, "mention": a.mention} for a in group]
+                for group in self.anchors
+            ],
+            "total": len(self.answers),
+            "answers": [{"id": id_, "name": name} for id_, name in self.answers],
+        }
 
 
 @dataclass(frozen=True, slots=True)

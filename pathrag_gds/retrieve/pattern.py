@@ -34,17 +34,19 @@ from pathrag_gds.graph.queries import (
 from pathrag_gds.graph.schema import STRUCTURAL_TYPES
 from pathrag_gds.retrieve.filters import Predicate
 from pathrag_gds.retrieve.statements import Request, edge_of_row, entity_of_row
-from pathrag_gds.types import Chain, Entity, Hop, Path, Pattern, Step
+from pathrag_gds.types import Chain, Entity, Hop, Path, Pattern, SearchResult, Step
 
 __all__ = [
     "MAX_READ",
     "HopFilter",
     "PatternAnswer",
     "PatternAnswers",
+    "answering",
     "answers_request",
     "pattern_of",
     "pattern_query",
     "read_answers",
+    "started_from",
 ]
 
 # Answers of one pattern that are read to count them and to find the nearest: 10,000 take about
@@ -144,6 +146,37 @@ def _type(value: Any) -> str:
     if isinstance(value, str):
         return "STRING"
     return "MAP" if isinstance(value, Mapping) else "LIST"
+
+
+def started_from(pattern: Pattern, starts: Sequence[str]) -> Pattern:
+    """Give the same pattern with other ids to start from, one for each chain.
+
+    Raises:
+        ConfigError: There are not as many as chains.
+    """
+    if len(starts) != len(pattern.chains):
+        raise ConfigError(
+            f"The pattern starts from {len(pattern.chains)} anchors, not from {len(starts)}."
+        )
+    values: dict[str, Any] = {_start(number): id_ for number, id_ in enumerate(starts, 1)}
+    if "named" in pattern.parameters:
+        values["named"] = list(dict.fromkeys(starts))
+    return replace(
+        pattern,
+        chains=tuple(replace(c, start=s) for c, s in zip(pattern.chains, starts, strict=True)),
+        parameters={**pattern.parameters, **values},
+        total=None,
+        complete=False,
+    )
+
+
+def answering(result: SearchResult) -> tuple[Pattern, ...]:
+    """Give the patterns that the answers of a result are from, in the order of the answers.
+
+    Where no answer is from a pattern, the result's best pattern, if it has any.
+    """
+    indexes = dict.fromkeys(a.pattern for a in result.answers if a.pattern is not None)
+    return tuple(result.patterns[i] for i in indexes) or result.patterns[:1]
 
 
 def answers_request(
@@ -330,7 +363,7 @@ class _Written:
         self.walks: list[_Walk] = []
         between, relationships = count(1), count(1)
         for number, chain in enumerate(chains, 1):
-            start = "start" if number == 1 else f"start{number}"
+            start = _start(number)
             self._pin(start, chain.start)
             hops: list[_Hop] = []
             for at, step in enumerate(chain.steps, 1):
@@ -403,6 +436,11 @@ def _hop(
         conditions.append(filtered.text)
     came_from = last.node if last else start
     return _Hop(step, came_from, node, relationship, tuple(conditions), filtered.values)
+
+
+def _start(number: int) -> str:
+    """Name the variable of the start of a chain, and the parameter of its id; from 1."""
+    return "start" if number == 1 else f"start{number}"
 
 
 def _where(conditions: Sequence[str]) -> str:

@@ -58,6 +58,8 @@ OPTIONAL_NAMES = {
     "alias_forms": "of aliases of that kind",
     "seen": "of a lock, which is deleted again",
     "__Neo4jMigrationsLock": "exists while a migration runs",
+    "__Pattern__": "exists while a pattern is saved",
+    **dict.fromkeys(("chains", "cypher", "parameters", "text"), "of a saved pattern"),
     "__Reranker__": "exists while a reranker is adapted to a tenant",
     **dict.fromkeys(
         ("ontology", "created", "questions", "before", "after"), "of an adapted reranker's record"

@@ -44,7 +44,7 @@ from pathrag_gds.server.artifacts import LANES
 from pathrag_gds.server.install import Installation
 from tests.statements import statement
 
-ALL = ("001", "002", "003", "004", "005", "006", "008", "009")
+ALL = ("001", "002", "003", "004", "005", "006", "007", "008", "009")
 RECORDS = statement(
     "MATCH (m:__Neo4jMigration) OPTIONAL MATCH (p)-[r:MIGRATED_TO]->(m) "
     "RETURN p.version AS previous, properties(m) AS record, properties(r) AS step "

@@ -17,6 +17,7 @@ TENANT_LABELS = frozenset(
         "__EntityType__",
         "__Entity__",
         "__Load__",
+        "__Pattern__",
         "__RelationType__",
         "__Reranker__",
     }

@@ -319,6 +319,7 @@ def test_packaged_migrations_keep_the_rules() -> None:
         ("004", "schema"),
         ("005", "schema"),
         ("006", "schema"),
+        ("007", "schema"),
         ("008", "schema"),
         ("009", "schema"),
     ]
@@ -338,6 +339,7 @@ def test_packaged_migrations_are_never_edited() -> None:
         "V004__create_entity_text_index.cypher": "3622651878",
         "V005__create_chunk_text_index.cypher": "3817074752",
         "V006__create_name_key_index.cypher": "1250712728",
+        "V007__create_pattern_constraint.cypher": "3182354796",
         "V008__create_communities.cypher": "3432648797",
         "V009__create_entity_names_index.cypher": "989157944",
     }
