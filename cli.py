@@ -21,7 +21,12 @@ from pathrag_gds.serve.command import (
     verbose_option,
     write_output,
 )
-from pathrag_gds.serve.community_commands import communities
+from pathrag_gds.serve.community_commands import (
+    communities,
+    method_options,
+    query_communities,
+    refuse_community_options,
+)
 from pathrag_gds.serve.eval_commands import evaluate
 from pathrag_gds.serve.import_commands import import_
 from pathrag_gds.serve.load_commands import embed, load
@@ -93,6 +98,7 @@ for command in (
 @cli.command()
 @click.argument("question")
 @pattern_options
+@method_options
 @search_options
 @model_options
 @connection_options
@@ -105,13 +111,24 @@ def query(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Print the paths that answer QUESTION.
+    """Print the paths, or the communities, that answer QUESTION.
+
+    With --method community the reports on communities are compared with the question; the key
+    entities of the best, what is around them and the texts that they were read from follow. Of the
+    options of a search only --top-k counts then: texts.
 
     \b
     pathrag query "Who are Bob's friends?"
     pathrag query "…" --beam-width 60 --node-filter '{"age": {"$gt": 3}}' --json
     pathrag query "…" --cypher
+    pathrag query "What is Scrooge's family like?" --method community
     """
+    if options["method"] == "community":
+        if cypher or save is not None:
+            raise click.UsageError("--cypher and --save do not go with --method community.")
+        query_communities(question, as_json, options)
+        return
+    refuse_community_options(options)
     with _rag(options) as rag:
         result = rag.search(question, config=read_search(options))
         saved = rag.save_pattern(result, save, replace=replace) if save is not None else None

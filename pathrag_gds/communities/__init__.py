@@ -23,12 +23,14 @@ from pathrag_gds.communities.retrieve import (
     score_by_overlap,
     terms_of,
 )
+from pathrag_gds.communities.search import CommunityResult, search_communities
 from pathrag_gds.communities.types import Community, CommunityContent, CommunityReport, Finding
 
 __all__ = [
     "Community",
     "CommunityContent",
     "CommunityReport",
+    "CommunityResult",
     "CommunityScore",
     "CommunitySeed",
     "CommunityTerms",
@@ -52,5 +54,6 @@ __all__ = [
     "report_communities",
     "score_by_cosine",
     "score_by_overlap",
+    "search_communities",
     "terms_of",
 ]

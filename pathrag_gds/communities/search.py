@@ -1,0 +1,362 @@
+"""Answer a question from communities: the best reports, their key entities, and what is around.
+
+No language model is asked. The steps are those of the document "GraphRAG architecture (Step 2.9)":
+score the question against the reports, take the key entities of the best, go on into the graph,
+and collect the texts that those entities were read from.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from pathrag_gds.answer.fuse import FUSION_K
+from pathrag_gds.communities.read import StoredCommunity, read_communities, require_run
+from pathrag_gds.communities.retrieve import (
+    CommunityScore,
+    CommunitySeed,
+    choose_communities,
+    collect_seeds,
+    score_by_cosine,
+    score_by_overlap,
+    terms_of,
+)
+from pathrag_gds.communities.types import CommunityReport
+from pathrag_gds.config import DEFAULT_TENANT, check_tenant
+from pathrag_gds.errors import ConfigError, EncoderMismatch
+from pathrag_gds.graph.database import QueryRunner
+from pathrag_gds.graph.queries import load
+from pathrag_gds.graph.schema import STRUCTURAL_TYPES, vector_record
+from pathrag_gds.models.encoder import Encoder
+from pathrag_gds.retrieve.statements import entity_of_row
+from pathrag_gds.types import Entity
+
+__all__ = [
+    "CommunityResult",
+    "FoundChunk",
+    "FoundCommunity",
+    "FoundEntity",
+    "Scorer",
+    "search_communities",
+]
+
+Scorer = Literal["auto", "cosine", "overlap"]
+"""``cosine`` of vectors, ``overlap`` of words, or cosine where the reports have vectors."""
+
+_MOST_ENTITIES = 100
+_BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCommunity:
+    """A community that the question is about.
+
+    Attributes:
+        rank: From 1, the best.
+        score: Why it was chosen.
+        report: What is told about it.
+        level: 0 is the coarsest.
+        size: Entities that it had when it was found.
+    """
+
+    rank: int
+    score: CommunityScore
+    report: CommunityReport
+    level: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class FoundEntity:
+    """An entity that a chosen community names, or that is near to one.
+
+    Attributes:
+        hops: How far from a key entity; 0 for one.
+        seed: Which communities name it; None where none does.
+    """
+
+    rank: int
+    entity: Entity
+    hops: int
+    seed: CommunitySeed | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundChunk:
+    """A text that found entities were read from.
+
+    Attributes:
+        score: Sum of ``1 / (60 + rank)`` over those entities.
+        text: Empty where the graph does not have it.
+        entities: Their ids, the best first.
+    """
+
+    rank: int
+    id: str
+    score: float
+    text: str
+    entities: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CommunityResult:
+    """What communities say to a question.
+
+    Attributes:
+        outcome: ``answered``, or ``not_in_graph`` where no report has to do with the question.
+        communities: The chosen ones, the best first.
+        entities: Key entities first, in the order of their communities; then what is around.
+        chunks: The best first; entities without texts bring none.
+        warnings: What the result lacks, and why.
+    """
+
+    question: str
+    tenant: str
+    outcome: Literal["answered", "not_in_graph"]
+    run: str
+    scorer: Literal["cosine", "overlap"]
+    communities: tuple[FoundCommunity, ...]
+    entities: tuple[FoundEntity, ...]
+    chunks: tuple[FoundChunk, ...]
+    warnings: tuple[str, ...]
+    millis: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain JSON values; ``millis`` is all that may differ between two runs."""
+        return {
+            "version": 1,
+            "question": self.question,
+            "tenant": self.tenant,
+            "method": "community",
+            "outcome": self.outcome,
+            "run": self.run,
+            "scorer": self.scorer,
+            "communities": [
+                {
+                    "rank": found.rank,
+                    "id": found.report.community_id,
+                    "level": found.level,
+                    "size": found.size,
+                    "score": found.score.score,
+                    "key_terms": list(found.score.key_terms),
+                    "summary_terms": list(found.score.summary_terms),
+                    "title": found.report.title,
+                    "summary": found.report.summary,
+                    "findings": [asdict(finding) for finding in found.report.findings],
+                    "key_entities": list(found.report.key_entities),
+                    "origin": found.report.origin,
+                    "form": found.report.form,
+                }
+                for found in self.communities
+            ],
+            "entities": [
+                {
+                    "rank": found.rank,
+                    "id": found.entity.id,
+                    "name": found.entity.name,
+                    "labels": list(found.entity.labels),
+                    "hops": found.hops,
+                    "origins": [asdict(o) for o in found.seed.origins] if found.seed else [],
+                }
+                for found in self.entities
+            ],
+            "chunks": [asdict(c) | {"entities": list(c.entities)} for c in self.chunks],
+            "warnings": list(self.warnings),
+            "millis": self.millis,
+        }
+
+
+def search_communities(
+    db: QueryRunner,
+    encoder: Encoder,
+    question: str,
+    *,
+    tenant: str = DEFAULT_TENANT,
+    communities: int = 3,
+    hops: int = 1,
+    top_k: int = 5,
+    scorer: Scorer = "auto",
+) -> CommunityResult:
+    """Find the communities that a question is about, their entities and their texts.
+
+    Args:
+        encoder: The one that the reports were embedded with; not used by ``overlap``.
+        communities: How many at most, at least 1.
+        hops: How far to go from the key entities, from 0 to 3.
+        top_k: Texts at most, at least 1.
+        scorer: How reports are compared with the question.
+
+    Raises:
+        ConfigError: The question is empty, the tenant has no communities or no reports, an option
+            is out of range, or ``cosine`` is asked for and no report has a vector.
+        EncoderMismatch: The reports were embedded by another encoder.
+        DatabaseError: The server failed.
+    """
+    check_tenant(tenant)
+    if not question.strip():
+        raise ConfigError("The question is empty.", hint='Ask one: "Who is Jane?"')
+    _check(communities=(communities, 1), hops=(hops, 0), top_k=(top_k, 1))
+    if hops > 3:
+        raise ConfigError(f"hops must be at most 3, not {hops}.")
+    started = time.perf_counter()
+    run = str(require_run(db, tenant)["id"])
+    stored = {c.id: c for c in read_communities(db, tenant, run) if c.report is not None}
+    reports = {id_: c.report for id_, c in stored.items() if c.report is not None}
+    if not reports:
+        raise ConfigError(
+            f"The communities of tenant {tenant!r} have no reports yet.",
+            hint="Write them: pathrag communities report",
+        )
+    warnings: list[str] = []
+    scores, by = _scores(db, encoder, question, tenant, run, reports, scorer, warnings)
+    chosen = choose_communities(scores, communities)
+    seeds = {seed.id: seed for seed in collect_seeds(chosen, reports.values())}
+    entities = _entities(db, tenant, seeds, hops)
+    chunks = _chunks(db, tenant, entities, top_k)
+    if chosen and not chunks:
+        warnings.append("No entity of these communities says which text it was read from.")
+    return CommunityResult(
+        question=question,
+        tenant=tenant,
+        outcome="answered" if chosen else "not_in_graph",
+        run=run,
+        scorer=by,
+        communities=tuple(_found(chosen, stored, reports)),
+        entities=entities,
+        chunks=chunks,
+        warnings=tuple(warnings),
+        millis=round((time.perf_counter() - started) * 1000, 1),
+    )
+
+
+def _check(**options: tuple[int, int]) -> None:
+    for name, (value, least) in options.items():
+        if value < least:
+            raise ConfigError(f"{name} must be at least {least}, not {value}.")
+
+
+def _scores(
+    db: QueryRunner,
+    encoder: Encoder,
+    question: str,
+    tenant: str,
+    run: str,
+    reports: Mapping[str, CommunityReport],
+    scorer: Scorer,
+    warnings: list[str],
+) -> tuple[tuple[CommunityScore, ...], Literal["cosine", "overlap"]]:
+    cosines = {} if scorer == "overlap" else _cosines(db, encoder, question, tenant, run)
+    if cosines:
+        if without := len(reports.keys() - cosines.keys()):
+            warnings.append(f"{without} reports have no vector yet. Run: pathrag embed")
+        return score_by_cosine({id_: c for id_, c in cosines.items() if id_ in reports}), "cosine"
+    if scorer == "cosine":
+        raise ConfigError(
+            f"No report of tenant {tenant!r} has a vector.", hint="Run: pathrag embed"
+        )
+    if scorer == "auto":
+        warnings.append("No report has a vector, so words are compared. Run: pathrag embed")
+    names = _names(db, tenant, {id_ for r in reports.values() for id_ in r.key_entities})
+    return score_by_overlap(question, [terms_of(r, names) for r in reports.values()]), "overlap"
+
+
+def _cosines(
+    db: QueryRunner, encoder: Encoder, question: str, tenant: str, run: str
+) -> dict[str, float]:
+    record = vector_record(db, "community")
+    if record is None:
+        return {}
+    if record.fingerprint != encoder.fingerprint:
+        raise EncoderMismatch(
+            f"The reports were embedded by {record.encoder!r}, not by {encoder.name!r}.",
+            hint=f"Embed all anew and switch: pathrag embed --model {encoder.name}",
+        )
+    rows = db.run(
+        load("communities/cosines"),
+        tenant=tenant,
+        run=run,
+        property=record.property,
+        question=encoder.encode([question])[0].tolist(),
+    )
+    # The server's arithmetic may go a little beyond.
+    return {row["id"]: min(1.0, max(-1.0, row["cosine"])) for row in rows}
+
+
+def _names(db: QueryRunner, tenant: str, ids: Iterable[str]) -> dict[str, str]:
+    return {entity.id: entity.name for entity in _read(db, tenant, sorted(ids))}
+
+
+def _read(db: QueryRunner, tenant: str, ids: Sequence[str]) -> list[Entity]:
+    found: list[Entity] = []
+    for start in range(0, len(ids), _BATCH):
+        batch = list(ids[start : start + _BATCH])
+        rows = db.run(load("retrieve/hydrate"), tenant=tenant, ids=batch)
+        found += map(entity_of_row, rows)
+    return found
+
+
+def _found(
+    chosen: Sequence[CommunityScore],
+    stored: Mapping[str, StoredCommunity],
+    reports: Mapping[str, CommunityReport],
+) -> Iterable[FoundCommunity]:
+    for rank, score in enumerate(chosen, start=1):
+        community = stored[score.community_id]
+        report = reports[score.community_id]
+        yield FoundCommunity(rank, score, report, community.level, community.size)
+
+
+def _entities(
+    db: QueryRunner, tenant: str, seeds: Mapping[str, CommunitySeed], hops: int
+) -> tuple[FoundEntity, ...]:
+    """Give the key entities that are still there, then what is around them, nearest first."""
+    far = dict.fromkeys(seeds, 0)
+    frontier = list(seeds)
+    for hop in range(1, hops + 1):
+        room = _MOST_ENTITIES - len(far)
+        if not frontier or room < 1:
+            break
+        rows = db.run(
+            load("communities/around"),
+            tenant=tenant,
+            ids=frontier,
+            known=list(far),
+            structural=list(STRUCTURAL_TYPES),
+            most=room,
+        )
+        frontier = [row["id"] for row in rows]
+        far |= dict.fromkeys(frontier, hop)
+    known = {entity.id: entity for entity in _read(db, tenant, list(far))}
+    there = [id_ for id_ in far if id_ in known]
+    return tuple(
+        FoundEntity(rank, known[id_], far[id_], seeds.get(id_))
+        for rank, id_ in enumerate(there, start=1)
+    )
+
+
+def _chunks(
+    db: QueryRunner, tenant: str, entities: Sequence[FoundEntity], top_k: int
+) -> tuple[FoundChunk, ...]:
+    brought: dict[str, list[FoundEntity]] = {}
+    for found in entities:
+        for chunk in dict.fromkeys(found.entity.chunk_ids):
+            brought.setdefault(chunk, []).append(found)
+    scores = {
+        chunk: round(sum(1 / (FUSION_K + found.rank) for found in by), 6)
+        for chunk, by in brought.items()
+    }
+    best = sorted(scores, key=lambda chunk: (-scores[chunk], chunk))[:top_k]
+    rows = db.run(load("retrieve/chunk_texts"), tenant=tenant, chunk_ids=best) if best else []
+    texts = {row["chunk"]: row["text"] or "" for row in rows}
+    return tuple(
+        FoundChunk(
+            rank,
+            chunk,
+            scores[chunk],
+            texts.get(chunk, ""),
+            tuple(found.entity.id for found in brought[chunk]),
+        )
+        for rank, chunk in enumerate(best, start=1)
+    )
