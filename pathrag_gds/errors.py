@@ -10,7 +10,8 @@ PathRAGError                     exit 1
 │   ├── IndexMissing                      an index is absent or not ONLINE
 │   ├── DimensionMismatch                 expected, found
 │   ├── EncoderMismatch                   the index was filled by another encoder
-│   └── GdsMissing                        the server has no Graph Data Science plugin
+│   ├── GdsMissing                        the server has no Graph Data Science plugin
+│   └── GdsMemory                         a graph is too large for it; needed, free
 ├── EmbeddedServerError          exit 4   install, start, stop, dump, restore of the embedded server
 ├── MigrationError               exit 5
 │   ├── InvalidMigration                  name, text or placeholder of a file breaks a rule
@@ -45,6 +46,7 @@ __all__ = [
     "DimensionMismatch",
     "EmbeddedServerError",
     "EncoderMismatch",
+    "GdsMemory",
     "GdsMissing",
     "GraphRAGError",
     "IndexMissing",
@@ -149,6 +151,20 @@ class EncoderMismatch(DatabaseError):
 
 class GdsMissing(DatabaseError):
     """The server has no Graph Data Science plugin, or not the procedure that is needed."""
+
+
+class GdsMemory(DatabaseError):
+    """A graph would take more memory in the catalog of Graph Data Science than is free.
+
+    Attributes:
+        needed: Bytes, as the server estimates them.
+        free: Bytes of its heap.
+    """
+
+    def __init__(self, message: str, *, needed: int, free: int, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.needed = needed
+        self.free = free
 
 
 class EmbeddedServerError(PathRAGError):

@@ -280,6 +280,21 @@ class Database:
                 )
             return self._capabilities
 
+    def change_stamp(self) -> str:
+        """Give a text that is another one after every write that anybody committed.
+
+        It is the bookmark of the newest transaction, so it says nothing of what was written: a
+        write into another tenant changes it, too. Takes one round trip.
+        """
+        with (
+            _mapped_errors("change_stamp", self.connection),
+            _interrupts_restored(),
+            self._session(load("server/newest")) as session,
+        ):
+            work = self._unit_of_work(load("server/newest").text, {}, "change_stamp", 30.0)
+            session.execute_read(work)
+            return " ".join(sorted(session.last_bookmarks().raw_values))
+
     def _planned(self, how: str, query: Query, parameters: Mapping[str, Any]) -> dict[str, Any]:
         import neo4j
 

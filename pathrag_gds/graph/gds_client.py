@@ -1,32 +1,58 @@
-"""The catalog of Graph Data Science, through its Python client: the only user of that package.
+"""The catalog of Graph Data Science: what lies in it, what fits, what is dropped again.
 
 Graphs in the catalog live in the server's memory and are snapshots of the store: they go with a
-restart and grow stale with writes. Migrations make them anew (``afterMigrate``).
+restart and grow stale with writes. There are two kinds:
+
+- of a tenant, ``pathrag_<tenant>``: made by the migrations (``afterMigrate``), and made anew by
+  :func:`ensure_projection` where it is gone or anything was written since;
+- of one question, with a name that no other has: sent along with the statement that uses it, so it
+  cannot be stale, and dropped by the same statement; :func:`drop_graph` after one that failed.
+
+:class:`GdsClient` is the only user of the package ``graphdatascience``. Importing that takes most
+of a second, so what a search needs is asked by statements of ours instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pathrag_gds.config import Connection
-from pathrag_gds.errors import DatabaseError, ServerUnavailable
+from pathrag_gds.errors import DatabaseError, GdsMemory, ServerUnavailable
+from pathrag_gds.graph.database import Database, QueryRunner, Row
+from pathrag_gds.graph.queries import load
+from pathrag_gds.graph.schema import STRUCTURAL_TYPES
 
 if TYPE_CHECKING:
     from graphdatascience import GraphDataScience
 
 __all__ = [
     "PROJECTION_PREFIX",
+    "QUESTION_PREFIX",
     "CommunityAlgorithm",
     "GdsClient",
     "Projection",
+    "check_memory",
+    "drop_graph",
+    "drop_parameters",
+    "ensure_projection",
     "projection_name",
+    "question_graph",
 ]
 
 PROJECTION_PREFIX = "pathrag_"
 CommunityAlgorithm = Literal["louvain", "leiden"]
 Result = TypeVar("Result")
+# Must not begin with the other: a migration drops all tenants' graphs, and questions may be going
+# on meanwhile.
+QUESTION_PREFIX = "pathrag-question-"
+# No statement takes as long, so after it a question's graph is what a killed process left.
+_ABANDONED_MINUTES = 60
+# A graph is made anew so often when other processes make or drop it at the same time.
+_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +74,102 @@ class Projection:
 def projection_name(tenant: str) -> str:
     """Give the name of a tenant's graph in the catalog."""
     return PROJECTION_PREFIX + tenant
+
+
+def question_graph() -> str:
+    """Give a name for the graph of one question, which no other question has."""
+    return QUESTION_PREFIX + uuid.uuid4().hex
+
+
+def drop_parameters(name: str) -> Row:
+    """Give the parameters of ``gds/drop`` for a graph."""
+    return {"graph": name, "prefix": QUESTION_PREFIX, "minutes": _ABANDONED_MINUTES}
+
+
+def drop_graph(db: QueryRunner, name: str) -> bool:
+    """Drop a graph, and what questions of killed processes left; say whether any was there."""
+    return bool(db.run(load("gds/drop"), **drop_parameters(name)))
+
+
+def check_memory(rows: Sequence[Row], *, nodes: int, relationships: int) -> None:
+    """Refuse a graph that does not fit.
+
+    Args:
+        rows: Of ``gds/memory``.
+        nodes: How many the graph has, for the message; so with ``relationships``.
+
+    Raises:
+        GdsMemory: It would take more than is free; names both figures.
+    """
+    needed, free = int(rows[0]["needed"]), int(rows[0]["free"])
+    if needed > free:
+        raise GdsMemory(
+            f"A graph of {nodes:,} nodes and {relationships:,} relationships takes "
+            f"{_megabytes(needed)} in the catalog of Graph Data Science, and the server has "
+            f"{_megabytes(free)} free.",
+            needed=needed,
+            free=free,
+            hint="Give the server more heap, or use a flow that needs no projection of it: "
+            "--pruner flow:paper",
+        )
+
+
+def _megabytes(size: int) -> str:
+    return f"{max(size, 0) / 2**20:,.1f} MB"
+
+
+def ensure_projection(db: Database, tenant: str) -> str:
+    """Give the name of a tenant's graph in the catalog, which shows all that is committed by now.
+
+    It is made anew where it is not there, as after a restart of the server, and where anybody wrote
+    anything since it was made. Threads and processes may do this at the same time.
+
+    Returns:
+        ``pathrag_<tenant>``: undirected, parallel relationships each, without properties.
+
+    Raises:
+        GdsMissing: The server has no plugin.
+        GdsMemory: It would not fit.
+        DatabaseError: The tenant has no entities, so there is nothing to project.
+    """
+    db.capabilities.require_gds("A projection of a tenant's graph", "gds.graph.list")
+    name = projection_name(tenant)
+    structural = list(STRUCTURAL_TYPES)
+    for attempt in range(_ATTEMPTS):
+        # Before the graph is read, so that what is written meanwhile makes it stale.
+        mark = "pathrag-" + sha256(db.change_stamp().encode()).hexdigest()[:32]
+        if any(
+            row["mark"].startswith(mark) for row in db.run(load("gds/catalog_entry"), graph=name)
+        ):
+            return name
+        size = db.run(load("gds/tenant_counts"), tenant=tenant, structural=structural)[0]
+        shape = {"nodes": size["nodes"], "relationships": 2 * size["relationships"]}
+        check_memory(db.run(load("gds/memory"), **shape, properties=[]), **shape)
+        drop_graph(db, name)
+        try:
+            made = db.run(
+                load("gds/project_tenant"),
+                tenant=tenant,
+                graph=name,
+                # No two jobs that run may have the same id.
+                mark=f"{mark}-{uuid.uuid4().hex}",
+                structural=structural,
+            )
+        except DatabaseError as error:
+            # Somebody else was quicker; whether theirs is new enough is seen by looking again.
+            if "already exists" not in error.message or attempt == _ATTEMPTS - 1:
+                raise
+            continue
+        if made and made[0]["nodes"]:
+            return name
+        raise DatabaseError(
+            f"Tenant {tenant!r} has no entities, so it has no graph to project.",
+            hint="Run: pathrag load FILES",
+        )
+    raise DatabaseError(
+        f"The graph {name!r} was made anew by others {_ATTEMPTS} times while it was needed.",
+        hint="Ask again.",
+    )
 
 
 class GdsClient:

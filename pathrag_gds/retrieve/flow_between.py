@@ -31,7 +31,7 @@ from pathrag_gds.retrieve.flow import (
 )
 from pathrag_gds.types import Path, PathKey
 
-__all__ = ["between", "outward"]
+__all__ = ["between", "of_sequences", "outward"]
 
 T = TypeVar("T")
 
@@ -86,6 +86,37 @@ def outward(
     used = ids[: chosen.max_seeds]
     found = _search(graph, [(start, target) for target in used], mode, chosen, amounts)
     return replace(found, seeds_left_out=len(ids) - len(used))
+
+
+def of_sequences(
+    graph: Subgraph,
+    pairs: Sequence[Pair],
+    rated: Mapping[Nodes, float],
+    *,
+    options: FlowOptions | None = None,
+) -> FlowResult:
+    """Make the most reliable paths of node sequences that were rated elsewhere, as by GDS.
+
+    Args:
+        graph: That they are of; a sequence that it does not have makes no path.
+        pairs: Between which they were looked for.
+        rated: Reliability by node sequence; those longer than ``max_hops`` do not count.
+        options: ``max_hops``, ``per_pair``, ``top_k`` and ``max_paths`` count.
+    """
+    chosen = options or FlowOptions()
+    by_pair: dict[Pair, dict[Nodes, float]] = defaultdict(dict)
+    for nodes, reliability in rated.items():
+        if 1 < len(nodes) <= chosen.max_hops + 1 and reliability > 0:
+            by_pair[nodes[0], nodes[-1]][nodes] = round(reliability, DECIMALS)
+    listed: dict[float, list[Nodes]] = defaultdict(list)
+    for _, group in sorted(by_pair.items()):
+        for nodes, reliability in best_of_pair(group, chosen):
+            listed[reliability].append(nodes)
+    routes = _Routes(graph, chosen.max_hops)
+    made = _Budget(chosen.max_paths)
+    best = _best(routes, listed, {}, chosen.top_k, _Budget(chosen.max_paths), made)
+    outcome: FlowOutcome = "found" if best else "not_linked" if pairs else "no_pair"
+    return FlowResult(tuple(best), outcome, len(rated), made.truncated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +281,7 @@ class _Routes:
     def paths(self, nodes: Nodes) -> Iterator[Path]:
         """Give a path for every choice of relationships along the nodes."""
         hops = self._graph.hops
-        ways = (hops[head][tail] for head, tail in pairwise(nodes))
+        ways = (hops.get(head, {}).get(tail, ()) for head, tail in pairwise(nodes))
         return (Path(nodes, chosen) for chosen in product(*ways))
 
     def _within(self, target: str, within: AbstractSet[str] | None) -> list[frozenset[str]]:

@@ -1,29 +1,51 @@
-"""What passes between a search and the database: requests one way, rows the other. Pure."""
+"""What passes between a search and the database: requests one way, rows the other."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from pathrag_gds.graph.database import Row
+from pathrag_gds.errors import PathRAGError
+from pathrag_gds.graph.database import QueryRunner, Row
 from pathrag_gds.graph.queries import Query
 from pathrag_gds.graph.schema import ENTITY_LABEL, NODE_SYSTEM_KEYS, RELATIONSHIP_SYSTEM_KEYS
 from pathrag_gds.types import Edge, Entity
 
-__all__ = ["Request", "edge_of_row", "entity_of_row"]
+__all__ = ["Request", "edge_of_row", "entity_of_row", "perform"]
 
 _OWN_FIELDS = frozenset({"id", "name", "description"})
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A statement that a search wants run, with its parameters."""
+    """A statement that a search wants run, with its parameters.
+
+    Attributes:
+        undo: To be run after this one failed or was interrupted, where that may leave something.
+    """
 
     query: Query
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    undo: Request | None = None
+
+
+def perform(db: QueryRunner, request: Request) -> list[Row]:
+    """Run what is requested, and undo it where it does not come to its end.
+
+    What went wrong is raised, whatever becomes of the undoing.
+    """
+    try:
+        return db.run(request.query, **request.parameters)
+    except BaseException:
+        if request.undo is not None:
+            # The server may be gone, and then nothing is left to undo.
+            with suppress(PathRAGError):
+                db.run(request.undo.query, **request.undo.parameters)
+        raise
 
 
 def entity_of_row(row: Row) -> Entity:

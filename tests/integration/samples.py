@@ -37,6 +37,8 @@ _OF_TYPE: Mapping[str, Any] = {
     "LIST<MAP>": [{}],
     "LIST<LIST<STRING>>": [["x"]],
     "LIST<LIST<FLOAT>>": [VECTOR],
+    "LIST<LIST<INTEGER>>": [[1, 2]],
+    "LIST<LIST<LIST<INTEGER>>>": [[[1], [2]]],
 }
 _SLOTS: Mapping[str, str] = {
     "property": "`embedding`",

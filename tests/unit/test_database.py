@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import neo4j.exceptions
@@ -27,6 +28,7 @@ from pathrag_gds.errors import (
 from pathrag_gds.graph.database import (
     Capabilities,
     Database,
+    Row,
     _in_flight,
     _interrupts_restored,
     _mapped_errors,
@@ -34,8 +36,9 @@ from pathrag_gds.graph.database import (
     operators,
     probe_gds,
 )
-from pathrag_gds.graph.queries import Branch, parse
+from pathrag_gds.graph.queries import Branch, Query, parse
 from pathrag_gds.graph.values import plain, size_of
+from pathrag_gds.retrieve.statements import Request, perform
 from tests.fakes import RecordingDatabase
 from tests.statements import statement
 
@@ -434,3 +437,31 @@ def test_the_driver_takes_an_interrupt_for_a_cancellation(
     with Database(NOWHERE) as database, pytest.raises(KeyboardInterrupt):
         ask(database)
     assert session.left_by is asyncio.CancelledError
+
+
+class _Failing:
+    """A database at which one statement fails, and perhaps all that follow."""
+
+    def __init__(self, *, gone: bool = False) -> None:
+        self.gone = gone
+        self.asked: list[str] = []
+
+    def run(self, query: Query, /, **parameters: Any) -> list[Row]:
+        self.asked.append(query.name)
+        if query.name == "work":
+            raise KeyboardInterrupt
+        if self.gone:
+            raise ServerUnavailable("gone")
+        return [{"done": True}]
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_what_does_not_end_is_undone(gone: bool) -> None:
+    work = Request(Query("work", "", "read"), undo=Request(Query("undo", "", "read")))
+    db = _Failing(gone=gone)
+    with pytest.raises(KeyboardInterrupt):
+        perform(db, work)
+    assert db.asked == ["work", "undo"]
+    fine = _Failing()
+    assert perform(fine, replace(work, query=Query("other", "", "read"))) == [{"done": True}]
+    assert fine.asked == ["other"]

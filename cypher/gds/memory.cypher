@@ -1,0 +1,16 @@
+// memory: what a graph of this size takes in the catalog, and what is free
+// mode: read
+// param nodes: INTEGER
+// param relationships: INTEGER in stored form: an undirected one counts twice
+// param properties: LIST<STRING> of relationships, each a number
+// returns needed: INTEGER bytes, at most
+// returns free: INTEGER bytes of the server's heap
+// order: none
+// cost: no look at the store
+// needs: GDS
+CALL gds.graph.project.estimate('*', '*', {
+    nodeCount: $nodes, relationshipCount: $relationships, relationshipProperties: $properties
+}) YIELD bytesMax
+CALL gds.debug.sysInfo() YIELD key, value
+WHERE key = 'availableHeapInBytes'
+RETURN bytesMax AS needed, value AS free
