@@ -1,8 +1,9 @@
 // maxflow: the largest flow between each pair in a graph that is sent along
 // mode: read
 // param graph: STRING name in the catalog, not in use; gone afterwards
-// param edges: LIST<LIST<FLOAT>> [from, to, capacity]; ends are whole numbers
-// param pairs: LIST<LIST<INTEGER>> [from, to], different ends of some edges
+// param neighbours: LIST<LIST<INTEGER>> of each node, which is numbered by its place
+// param capacities: LIST<FLOAT> of each node, of a relationship that leaves it
+// param pairs: LIST<LIST<INTEGER>> [from, to], different with some neighbour or some way in
 // returns start: INTEGER
 // returns target: INTEGER
 // returns tail: INTEGER of an edge
@@ -12,9 +13,10 @@
 // cost: one maximum flow per pair
 // needs: GDS with gds.maxFlow.stream (2.23 and later)
 // note: a failure leaves the graph in the catalog: gds/drop
-UNWIND $edges AS edge
-WITH gds.graph.project($graph, toInteger(edge[0]), toInteger(edge[1]),
-    {relationshipProperties: {capacity: edge[2]}}, {readConcurrency: 1}) AS made
+UNWIND range(0, size($neighbours) - 1) AS tail
+UNWIND $neighbours[tail] AS head
+WITH gds.graph.project($graph, tail, head,
+    {relationshipProperties: {capacity: $capacities[tail]}}, {readConcurrency: 1}) AS made
 CALL (made) {
     UNWIND $pairs AS pair
     CALL gds.maxFlow.stream(made.graphName, {sourceNodes: [pair[0]], targetNodes: [pair[1]],

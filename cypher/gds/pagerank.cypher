@@ -1,20 +1,25 @@
 // pagerank: what walks from each seed bring to every node of a graph that is sent along
 // mode: read
 // param graph: STRING name in the catalog, not in use; gone afterwards
-// param edges: LIST<LIST<FLOAT>> [from, to, share]; ends are whole numbers, shares are relative
-// param seeds: LIST<INTEGER> each an end of some edge
+// param neighbours: LIST<LIST<INTEGER>> of each node, which is numbered by its place; the number of nodes stands for
+//   those that were not sent along
+// param lost: LIST<FLOAT> of each node, how many neighbours were not sent along
+// param seeds: LIST<INTEGER> each with some neighbour or some way in
 // param damping: FLOAT in [0, 1)
 // param iterations: INTEGER hops of the longest walk, and one
 // returns seed: INTEGER
-// returns node: INTEGER
-// returns resource: FLOAT above 0; the score of PageRank over 1 - damping
+// returns nodes: LIST<INTEGER> that something reaches
+// returns resources: LIST<FLOAT> of each, above 0; the score of PageRank over 1 - damping
 // order: none
 // cost: one PageRank of the graph per seed
 // needs: GDS
 // note: a failure leaves the graph in the catalog: gds/drop
-UNWIND $edges AS edge
-WITH gds.graph.project($graph, toInteger(edge[0]), toInteger(edge[1]),
-    {relationshipProperties: {share: edge[2]}}, {readConcurrency: 1}) AS made
+UNWIND range(0, size($neighbours) - 1) AS tail
+UNWIND $neighbours[tail] AS head
+WITH gds.graph.project($graph, tail, head,
+    {relationshipProperties: {
+        share: CASE head WHEN size($neighbours) THEN $lost[tail] ELSE 1.0 END
+    }}, {readConcurrency: 1}) AS made
 CALL (made) {
     UNWIND $seeds AS seed
     CALL gds.pageRank.stream(made.graphName, {sourceNodes: [seed], dampingFactor: $damping,
@@ -22,8 +27,9 @@ CALL (made) {
         concurrency: 1}) YIELD nodeId, score
     WITH seed, nodeId, score
     WHERE score > 0
-    RETURN collect([seed, nodeId, score / (1 - $damping)]) AS found
+    WITH seed, collect(nodeId) AS nodes, collect(score / (1 - $damping)) AS resources
+    RETURN collect([seed, nodes, resources]) AS found
 }
 CALL gds.graph.drop(made.graphName, false) YIELD graphName
 UNWIND found AS row
-RETURN row[0] AS seed, row[1] AS node, row[2] AS resource
+RETURN row[0] AS seed, row[1] AS nodes, row[2] AS resources

@@ -1,8 +1,9 @@
 // steiner: cheap trees that link a node to others in a graph that is sent along
 // mode: read
 // param graph: STRING name in the catalog, not in use; gone afterwards
-// param edges: LIST<LIST<FLOAT>> [from, to, cost]; ends are whole numbers, costs at least 0
-// param trees: LIST<LIST<LIST<INTEGER>>> [[root], targets], all of them ends of some edges
+// param neighbours: LIST<LIST<INTEGER>> of each node, which is numbered by its place
+// param costs: LIST<FLOAT> of each node, to leave it; at least 0
+// param trees: LIST<LIST<LIST<INTEGER>>> [[root], targets], all of them with some neighbour or some way in
 // returns root: INTEGER
 // returns node: INTEGER of its tree, the root left out
 // returns parent: INTEGER the node before it
@@ -10,9 +11,10 @@
 // cost: about one search for cheapest ways per tree
 // needs: GDS
 // note: a target that cannot be reached is in no tree; a failure leaves the graph in the catalog: gds/drop
-UNWIND $edges AS edge
-WITH gds.graph.project($graph, toInteger(edge[0]), toInteger(edge[1]),
-    {relationshipProperties: {cost: edge[2]}}, {readConcurrency: 1}) AS made
+UNWIND range(0, size($neighbours) - 1) AS tail
+UNWIND $neighbours[tail] AS head
+WITH gds.graph.project($graph, tail, head,
+    {relationshipProperties: {cost: $costs[tail]}}, {readConcurrency: 1}) AS made
 CALL (made) {
     UNWIND $trees AS tree
     CALL gds.steinerTree.stream(made.graphName, {sourceNode: tree[0][0], targetNodes: tree[1],

@@ -291,7 +291,7 @@ class Database:
             _interrupts_restored(),
             self._session(load("server/newest")) as session,
         ):
-            work = self._unit_of_work(load("server/newest").text, {}, "change_stamp", 30.0)
+            work = self._unit_of_work(load("server/newest").text, {}, "change_stamp", 30.0, None)
             session.execute_read(work)
             return " ".join(sorted(session.last_bookmarks().raw_values))
 

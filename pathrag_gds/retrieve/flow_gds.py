@@ -135,46 +135,58 @@ def gds_steps(graph: Subgraph, pairs: Sequence[Pair], mode: GdsMode, options: Fl
         )
     names = sorted(graph.out)
     number = {name: index for index, name in enumerate(names)}
-    edges = _edges(graph, number, mode, options.decay)
-    projected = {names[end] for edge in edges for end in edge[:2] if end < len(names)}
+    neighbours = _neighbours(graph, number, mode)
+    projected = {
+        names[end]
+        for node, heads in enumerate(neighbours)
+        for end in (node, *heads)
+        if heads and end < len(names)
+    }
     there = [pair for pair in pairs if pair[0] != pair[1] and projected >= set(pair)]
     left_out = max(len(there) - MOST_PAIRS, 0) if mode in ("yens", "maxflow") else 0
     there = there[: len(there) - left_out]
     if not there:
         return GdsFlow(mode, pairs_left_out=left_out)
-    size = {"nodes": len(names) + 1, "relationships": len(edges)}
+    size = {"nodes": len(names) + 1, "relationships": sum(map(len, neighbours))}
     rows = yield Request(load("gds/memory"), {**size, "properties": ["value"]})
     check_memory(rows, **size)
     name = question_graph()
     request = Request(
         load(f"gds/{mode}"),
-        {"graph": name, "edges": edges, **_asked(there, number, mode, options)},
+        {
+            "graph": name,
+            "neighbours": neighbours,
+            **_values(graph, names, mode, options.decay),
+            **_asked(there, number, mode, options),
+        },
         undo=Request(load("gds/drop"), drop_parameters(name)),
     )
     rows = yield request
     return replace(_READERS[mode](rows, names, graph, options), pairs_left_out=left_out)
 
 
-def _edges(
-    graph: Subgraph, number: Mapping[str, int], mode: GdsMode, decay: float
-) -> list[list[Any]]:
-    """List each node's neighbours as [from, to, value]; the value is what the mode needs."""
-    edges: list[list[Any]] = []
-    for node, index in number.items():
-        neighbours = sorted(graph.out[node])
-        degree = graph.degrees[node]
-        share = decay / degree if degree else 0.0
-        value = {"pagerank": 1.0, "maxflow": share}.get(mode, -math.log(share) if share else 0.0)
-        edges += [
-            [index, number[neighbour], value]
-            for neighbour in neighbours
-            # On no path; and gds.maxFlow of 2.26 fails at self-loops.
-            if neighbour != node or mode == "pagerank"
-        ]
-        # What flows to neighbours that were not read is lost in a node of which nothing flows.
-        if mode == "pagerank" and degree > len(neighbours):
-            edges.append([index, len(number), float(degree - len(neighbours))])
-    return edges
+def _neighbours(graph: Subgraph, number: Mapping[str, int], mode: GdsMode) -> list[list[int]]:
+    """List the neighbours of each node by number."""
+    walks = mode == "pagerank"
+    found = []
+    for node in number:
+        # A self-loop is on no path; and gds.maxFlow of 2.26 fails at one.
+        heads = sorted(number[other] for other in graph.out[node] if walks or other != node)
+        # What flows to neighbours that were not read is lost in a node out of which nothing flows.
+        if walks and graph.degrees[node] > len(heads):
+            heads.append(len(number))
+        found.append(heads)
+    return found
+
+
+def _values(graph: Subgraph, names: Sequence[str], mode: GdsMode, decay: float) -> dict[str, Any]:
+    """Give what the mode needs to know of each node."""
+    if mode == "pagerank":
+        return {"lost": [float(graph.degrees[n] - len(graph.out[n])) for n in names]}
+    shares = [decay / max(graph.degrees[name], 1) for name in names]
+    if mode == "maxflow":
+        return {"capacities": shares}
+    return {"costs": [-math.log(share) for share in shares]}
 
 
 def _asked(
@@ -199,12 +211,16 @@ def _asked(
 
 
 def _read_nodes(rows: Iterable[Row], names: Sequence[str], _: Subgraph, __: FlowOptions) -> GdsFlow:
-    amounts: dict[str, dict[str, float]] = defaultdict(dict)
-    for row in rows:
-        # The last number is no node: what was lost lies there.
-        if row["node"] < len(names):
-            amounts[names[row["seed"]]][names[row["node"]]] = row["resource"]
-    return GdsFlow("pagerank", nodes=dict(amounts))
+    amounts = {
+        names[row["seed"]]: {
+            # The last number is no node: what was lost lies there.
+            names[node]: resource
+            for node, resource in zip(row["nodes"], row["resources"], strict=True)
+            if node < len(names)
+        }
+        for row in rows
+    }
+    return GdsFlow("pagerank", nodes=amounts)
 
 
 def _read_ways(rows: Iterable[Row], names: Sequence[str], _: Subgraph, __: FlowOptions) -> GdsFlow:

@@ -321,7 +321,7 @@ def test_concurrent_questions_do_not_meet(gds: Database) -> None:
 
 
 def slow_request(name: str, seeds: Sequence[int]) -> Request:
-    parameters = {"graph": name, "edges": [[0, 1, 1.0], [1, 0, 1.0]], "seeds": list(seeds)}
+    parameters = {"graph": name, "neighbours": [[1], [0]], "lost": [0.0, 0.0], "seeds": list(seeds)}
     return Request(
         load("gds/pagerank"),
         {**parameters, "damping": 0.99, "iterations": 100_000},
