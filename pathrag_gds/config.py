@@ -317,6 +317,10 @@ class SearchConfig:
         min_prefix: Paths that lead on less surely than this are not extended.
         expand_per_path: Extensions of one path that are considered, at least 1.
         cap_per_relation: Relationships read per node, type and direction, at least 1.
+        max_rows: Relationships read per depth, at least 1. Nodes, types and directions take turns,
+            so that none is left without.
+        max_bytes: Bytes read of them, about; 0 for any number. The row that goes beyond is the
+            last.
         local_keep: Children that each parent is guaranteed while half the beam lasts.
         rerank_limit: Texts scored per depth at most; 0 for all. Parents take turns, each with its
             most similar node.
@@ -352,6 +356,8 @@ class SearchConfig:
     min_prefix: float = 0.05
     expand_per_path: int = 20
     cap_per_relation: int = 20
+    max_rows: int = 20_000
+    max_bytes: int = 64_000_000
     local_keep: int = 2
     rerank_limit: int = 200
     text_budget: int = 64
@@ -380,6 +386,8 @@ class SearchConfig:
             ("chain_width", 1, 100_000),
             ("expand_per_path", 1, 100_000),
             ("cap_per_relation", 1, 100_000),
+            ("max_rows", 1, 10_000_000),
+            ("max_bytes", 0, 1_000_000_000_000),
             ("local_keep", 0, 100_000),
             ("rerank_limit", 0, 10_000_000),
             ("text_budget", 0, 1_000_000),

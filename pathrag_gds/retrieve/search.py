@@ -270,6 +270,8 @@ class _State:
             predicate=self.hop_filter,
             vector=self.context.question_vector,
             vector_property=self.context.vector_property,
+            max_rows=self.config.max_rows,
+            max_bytes=self.config.max_bytes,
         )
         if request is None:
             return []
@@ -278,6 +280,8 @@ class _State:
         began = self.context.clock()
         around = read_neighbours(request, rows)
         self.truncated.update(around.truncated)
+        for reason, count in around.lost.items():
+            self._note(depth, reason, count)
         children = self._children(beam, around.neighbours, depth)
         self.millis["prune"] += (self.context.clock() - began) * 1000
         scored = self._score(children, depth)

@@ -39,12 +39,14 @@ __all__ = [
 
 _ARROWS = {True: (" —[", "]→ ", " ←[", "]— "), False: (" -[", "]-> ", " <-[", "]- ")}
 CUT_REASONS = {
+    "byte_cap": "not read, beyond --max-bytes",
     "beam_width": "ranked below --beam-width",
     "duplicate": "found already, by another way",
     "min_prefix": "lead on less surely than --min-prefix",
     "expand_per_path": "extensions of a path beyond --expand-per-path",
     "rerank_limit": "not scored, beyond --rerank-limit",
     "revisit": "would go back (--revisit)",
+    "row_cap": "not read, beyond --max-rows",
     "time_limit": "not scored within --time-limit-s",
 }
 # What is decided only when the search ends, in the order in which it is told.

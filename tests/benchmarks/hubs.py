@@ -59,8 +59,8 @@ _FORM = """
     }}
     RETURN n.id AS tail, startNode(r) = n AS forward, r.key AS key, type(r) AS type,
            properties(r) AS relationship, m.id AS id, m.name AS name, labels(m) AS labels,
-           m {{.id, .name, .description, .aliases, .chunk_ids}} AS properties,
-           2 * vector.similarity.cosine(m.embedding, null) - 1 AS similarity
+           m {{.*, embedding: null}} AS properties,
+           2 * vector.similarity.cosine(m[$vector_property], null) - 1 AS similarity
     """
 _FORMS = {
     "untyped": f"RETURN r, m LIMIT {5 * CAP + 1}",
@@ -163,7 +163,12 @@ def balance(db: Database, ontology: Ontology, repetitions: int) -> dict[str, Any
         requests = {"ours": ours} | {
             name: Request(
                 statement(_FORM.format(far=_FAR, rest=rest), "read"),
-                {"tenant": TENANT, "frontier": frontier, "structural": list(STRUCTURAL_TYPES)},
+                {
+                    "tenant": TENANT,
+                    "frontier": frontier,
+                    "structural": list(STRUCTURAL_TYPES),
+                    "vector_property": "embedding",
+                },
             )
             for name, rest in _FORMS.items()
         }

@@ -295,6 +295,8 @@ def test_presets() -> None:
         ("beam_width", 0),
         ("expand_per_path", 0),
         ("cap_per_relation", 0),
+        ("max_rows", 0),
+        ("max_bytes", -1),
         ("local_keep", -1),
         ("rerank_limit", -1),
         ("min_score", -0.1),

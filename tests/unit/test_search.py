@@ -282,6 +282,33 @@ def test_truncated_hubs_are_counted_and_named() -> None:
     assert trace[1].truncated == ("s",)
 
 
+def test_what_a_cap_on_rows_left_out_is_told_per_depth() -> None:
+    graph = MemoryGraph([("s", "R", f"x{i}") for i in range(5)], seeds=["s"])
+    trace: list[DepthTrace] = []
+    result = ask(graph, trace=trace, max_depth=1, max_rows=2)
+    assert cuts(result) == {(1, "row_cap"): 3}
+    assert trace[1].cut == (Cut(1, "row_cap", 3),)
+    assert cuts(ask(graph, max_depth=1, max_rows=5, top_k=9)) == {}
+
+
+def test_the_cap_on_bytes_goes_with_each_expansion() -> None:
+    caps: dict[str, int | None] = {}
+
+    class Watched(RecordingDatabase):
+        def run(self, query: Query, /, **parameters: Any) -> list[Row]:
+            caps[query.name] = query.max_bytes
+            return super().run(query, **parameters)
+
+    graph = MemoryGraph(CHAIN, seeds=["a"])
+    ask(graph, database=Watched(graph.answers), max_depth=1, max_bytes=9)
+    assert caps == {
+        "retrieve/seeds": None,
+        "retrieve/expand": 9,
+        "retrieve/hydrate": None,
+        "retrieve/provenance": None,
+    }
+
+
 def test_warnings_and_setup_are_passed_on() -> None:
     changes = {"warnings": ("careful",), "setup_round_trips": 5}
     result = ask(MemoryGraph(CHAIN, seeds=["a"]), changes=changes)
