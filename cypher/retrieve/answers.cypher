@@ -32,8 +32,11 @@
 // returns examples: LIST<MAP> {id, chains}: of an answer, and for each chain its relationships in
 //   order {source, target, type, key, relationship}
 // order: none
-// cost: that of the patterns (see pattern), one vector read per answer, and for each example a walk
-//   from the answer to the starts; a pattern of more answers than $most ends early
+// cost: that of the patterns (see pattern), two vector reads for what is shown and one for the rest,
+//   and for each example a walk from the answer towards the start: 6,608 db hits and 9 ms for three
+//   chains of two hops with 246 answers, 15 examples among them; 200 ms for 9,467 answers of three
+//   hops. A pattern of more than $most answers ends early. The first time a combination of chains is
+//   planned, it takes about 80 ms for each of two hops and 200 ms for each of three
 // needs: Neo4j 5.26
 CALL () {
     // branch pattern
