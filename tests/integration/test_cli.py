@@ -21,7 +21,10 @@ from pathrag_gds.demo import CHUNK_FILES, DEFAULT_QUESTION, NODE_FILES, RELATION
 from pathrag_gds.errors import ConfigError
 from pathrag_gds.graph.database import Database
 from pathrag_gds.ingest import load_files
+from pathrag_gds.retrieve.pattern import pattern_of, pattern_query
+from pathrag_gds.retrieve.saved import save_pattern
 from pathrag_gds.serve.demo import choose_tenant
+from pathrag_gds.types import Chain, Step
 from tests.statements import statement
 
 ROOT = Path(__file__).parents[2]
@@ -438,3 +441,32 @@ def test_same_json_whatever_the_hash_seed(demo: Database, server: Connection) ->
         told.append(json.loads(done.stdout))
         assert told[-1]["stats"].pop("millis")["total"] > 0
     assert json.dumps(told[0]) == json.dumps(told[1])
+
+
+def test_a_saved_pattern_is_listed_run_and_deleted(demo: Database, pathrag: Run) -> None:
+    steps = (Step("involve", False, "event"), Step("takes_place", True))
+    made = pattern_of([Chain("milk", steps)], "milk …", tenant="default", revisit="node")
+    assert "(none; save one with" in pathrag("patterns").stdout
+    save_pattern(demo, "places", made)
+    try:
+        assert re.search(r"(?m)^places +milk +milk … +\d{4}-", pathrag("patterns").stdout)
+        assert json.loads(pathrag("patterns", "--tenant", "other", "--json").stdout) == []
+        (told,) = json.loads(pathrag("patterns", "--json").stdout)
+        assert (told["cypher"], told["anchors"]) == (made.cypher, ["milk"])
+
+        expected = {row["id"] for row in demo.run(pattern_query(made), **made.parameters)}
+        found = json.loads(pathrag("run", "places", "--json").stdout)
+        assert {answer["id"] for answer in found["answers"]} == expected
+        assert "kitchen" in expected
+        shown = pathrag("run", "places", "--anchor", "MILK").stdout
+        assert f"{len(expected)} answer" in shown
+        assert re.search(r"(?m)^Kitchen +kitchen$", shown)
+
+        nothing = pathrag("run", "places", "--anchor", "Nobody at all", code=2)
+        assert "has no entity called 'Nobody at all'" in nothing.stderr
+        strange = pathrag("run", "places", "--tenant", "other", code=2)
+        assert "Tenant other has no pattern 'places'" in strange.stderr
+    finally:
+        pathrag("patterns", "--delete", "places")
+    assert json.loads(pathrag("patterns", "--json").stdout) == []
+    assert "has no pattern" in pathrag("patterns", "--delete", "places", code=2).stderr
