@@ -24,6 +24,7 @@ from pathrag_gds.communities.retrieve import (
     terms_of,
 )
 from pathrag_gds.communities.search import CommunityResult, search_communities
+from pathrag_gds.communities.status import CommunityStatus, community_status
 from pathrag_gds.communities.types import Community, CommunityContent, CommunityReport, Finding
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "CommunityResult",
     "CommunityScore",
     "CommunitySeed",
+    "CommunityStatus",
     "CommunityTerms",
     "Detection",
     "Finding",
@@ -44,6 +46,7 @@ __all__ = [
     "StoredCommunity",
     "choose_communities",
     "collect_seeds",
+    "community_status",
     "content_hash",
     "detect_communities",
     "extractive_report",

@@ -27,7 +27,15 @@ from pathrag_gds.graph.schema import STRUCTURAL_TYPES
 from pathrag_gds.retrieve.statements import entity_of_row
 from pathrag_gds.types import Entity
 
-__all__ = ["DEFAULT_MIN_SIZE", "Detection", "NodeFilter", "detect_communities", "read_links"]
+__all__ = [
+    "DEFAULT_MIN_SIZE",
+    "Detection",
+    "NodeFilter",
+    "detect_communities",
+    "find_cells",
+    "read_links",
+    "without",
+]
 
 DEFAULT_MIN_SIZE = 3
 """Smaller groups are no communities: there is nothing to report about them."""
@@ -136,13 +144,23 @@ def detect_communities(
             f"Tenant {tenant!r} has no entities.", hint="Load some: pathrag load FILES"
         )
     left_out = _left_out(db, tenant, links, keep)
-    shown = _without(links, left_out)
+    shown = without(links, left_out)
     writer = RunWriter.begin(db, tenant, algorithm)
     told(len(shown), 0, f"entities: {algorithm}")
-    memberships, relationships = _memberships(
-        db, writer, algorithm, shown, left_out, weight_property, seed, gamma
+    # No other tenant's name can begin like this, and no other run has this number.
+    prefix = f"communities/{len(tenant)}/{tenant}/"
+    cells, relationships = find_cells(
+        db,
+        tenant,
+        shown,
+        prefix + writer.run,
+        algorithm=algorithm,
+        left_out=left_out,
+        weight_property=weight_property,
+        seed=seed,
+        gamma=gamma,
+        leftovers=prefix,
     )
-    cells = nested_cells(memberships, shown, connected=algorithm == "leiden")
     communities = communities_of(cells, tenant=tenant, run=writer.run, min_size=min_size)
     levels = level_figures(cells, shown, min_size=min_size)
     told(len(shown), 0, f"entities: writing {len(communities)} communities")
@@ -166,7 +184,7 @@ def detect_communities(
         carried=carried,
         seconds=0.0,
     )
-    writer.put_in_force(_noted(found, [*unplaced, *left_out]))
+    writer.put_in_force(_noted(found, unplaced, left_out))
     return replace(found, seconds=round(time.monotonic() - started, 3))
 
 
@@ -261,7 +279,8 @@ def _entities(db: QueryRunner, tenant: str, ids: list[str]) -> Iterator[Entity]:
         yield from sorted(map(entity_of_row, rows), key=lambda entity: entity.id)
 
 
-def _without(links: Links, left_out: Iterable[str]) -> Links:
+def without(links: Links, left_out: Iterable[str]) -> Links:
+    """Give the links of the other entities among themselves."""
     gone = frozenset(left_out)
     if not gone:
         return links
@@ -272,29 +291,41 @@ def _without(links: Links, left_out: Iterable[str]) -> Links:
     }
 
 
-def _memberships(
+def find_cells(
     db: Database,
-    writer: RunWriter,
-    algorithm: CommunityAlgorithm,
+    tenant: str,
     links: Links,
-    left_out: Collection[str],
-    weight_property: str,
-    seed: int | None,
-    gamma: float | None,
-) -> tuple[dict[str, tuple[int, ...]], int]:
-    """Run the algorithm on a projection that is gone afterwards; count its relationships."""
+    graph: str,
+    *,
+    algorithm: CommunityAlgorithm,
+    left_out: Collection[str] = (),
+    weight_property: str = "",
+    seed: int | None = None,
+    gamma: float | None = None,
+    leftovers: str = "",
+) -> tuple[tuple[Cell, ...], int]:
+    """Run the algorithm on a projection that is gone afterwards; write nothing.
+
+    Args:
+        links: Of the entities to look at.
+        graph: Name of the projection, not in use.
+        left_out: Ids of the other entities.
+        leftovers: Projections whose names begin with this are dropped first; empty for none.
+
+    Returns:
+        The hierarchy, and how many relationships were looked at.
+    """
     if not any(links.values()):
         # The algorithms need a relationship; without any, each entity is a group of its own.
-        return {id_: (number,) for number, id_ in enumerate(links)}, 0
-    # No other tenant's name can begin like this, and no other run has this number.
-    prefix = f"communities/{len(writer.tenant)}/{writer.tenant}/"
-    graph = prefix + writer.run
+        alone = {id_: (number,) for number, id_ in enumerate(links)}
+        return nested_cells(alone, links, connected=False), 0
     with GdsClient(db.connection) as gds:
-        gds.drop_all(prefix)
+        if leftovers:
+            gds.drop_all(leftovers)
         try:
             made = db.run(
                 load("communities/project"),
-                tenant=writer.tenant,
+                tenant=tenant,
                 graph=graph,
                 structural=list(STRUCTURAL_TYPES),
                 weight=weight_property or None,
@@ -308,7 +339,8 @@ def _memberships(
             gds.drop(graph)
     # What was loaded or deleted since the links were read is not known there.
     placed = {ids[node]: levels for node, levels in found if ids[node] in links}
-    return dict(sorted(placed.items())), made["relationships"] // 2
+    cells = nested_cells(dict(sorted(placed.items())), links, connected=algorithm == "leiden")
+    return cells, made["relationships"] // 2
 
 
 def _ids_of(db: QueryRunner, nodes: list[int]) -> dict[int, str]:
@@ -324,7 +356,7 @@ def _unplaced(cells: Iterable[Cell], links: Links, min_size: int) -> tuple[str, 
     return tuple(id_ for id_ in links if id_ not in placed)
 
 
-def _noted(found: Detection, outside: Iterable[str]) -> dict[str, Any]:
+def _noted(found: Detection, outside: Iterable[str], filtered: Iterable[str]) -> dict[str, Any]:
     """Give what is kept of a run: enough to detect once more in the same way, and to compare."""
     options = {
         "algorithm": found.algorithm,
@@ -341,4 +373,5 @@ def _noted(found: Detection, outside: Iterable[str]) -> dict[str, Any]:
         "levels": len(found.levels),
         "modularity": [level.modularity for level in found.levels],
         "outside": sorted(outside),
+        "filtered": sorted(filtered),
     }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from pathrag_gds.config import DEFAULT_TENANT
-from pathrag_gds.serve.command import Commands, command_line, print_json
+from pathrag_gds.serve.command import Commands, command_line, print_facts, print_json
 from pathrag_gds.serve.options import (
     connection_options,
     output_options,
@@ -20,12 +20,14 @@ from pathrag_gds.serve.options import (
 if TYPE_CHECKING:
     from pathrag_gds.communities.detect import Detection
     from pathrag_gds.communities.report import ReportPlan, ReportSummary
+    from pathrag_gds.communities.status import CommunityStatus
     from pathrag_gds.config import Settings
     from pathrag_gds.models.llm import LLM
 
 __all__ = ["communities", "method_options", "query_communities", "refuse_community_options"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+_SHOWN = 5
 _OF_COMMUNITIES = {"communities": 3, "hops": 1, "scorer": "auto"}
 
 
@@ -239,6 +241,30 @@ def report(
         raise error
 
 
+@communities.command()
+@connection_options
+@output_options
+def status(as_json: bool, **options: Any) -> None:
+    """Say how far the graph has moved from its communities.
+
+    Says which entities are new, how many are gone, how many would be in another community of the
+    coarsest level if communities were detected now, and which reports are missing or out of date.
+    Writes nothing.
+    """
+    from pathrag_gds.communities.status import community_status
+    from pathrag_gds.graph.connect import open_database
+
+    settings = read_connection(options)
+    with open_database(settings) as db:
+        found = community_status(db, tenant=settings.tenant or DEFAULT_TENANT)
+    for warning in found.warnings:
+        click.echo(f"Warning: {warning}", err=True)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        _show_status(found, options)
+
+
 def _llm(settings: Settings) -> LLM | None:
     """Give the language model that is configured; None, and say so, where none is."""
     if not (settings.llm_base_url or settings.llm_model):
@@ -281,6 +307,39 @@ def _show_reports(done: ReportSummary) -> None:
         if ids:
             shown = ", ".join(ids[:10]) + (", …" if len(ids) > 10 else "")
             click.echo(f"Warning: {len(ids):,} communities {what}: {shown}.", err=True)
+
+
+def _show_status(found: CommunityStatus, options: dict[str, Any]) -> None:
+    def some(ids: tuple[str, ...]) -> str:
+        shown = ", ".join(ids[:_SHOWN]) + (", …" if len(ids) > _SHOWN else "")
+        return f"{len(ids):,}" + (f": {shown}" if ids else "")
+
+    def number(value: float | None) -> str:
+        return "" if value is None else f"{value:.3f}"
+
+    print_facts(
+        {
+            "communities": f"{found.communities:,} on {found.levels} levels",
+            "found by": f"{found.source}, run {found.run}",
+            "in force since": found.built,
+            "entities": f"{found.entities_now:,} now, {found.entities_then:,} then",
+            "new": some(found.new),
+            "gone": f"{found.gone:,}",
+            "moved": "" if found.moved is None else f"{found.moved:,}",
+            "modularity then": number(found.modularity_then),
+            "of the same now": number(found.modularity_kept),
+            "detected now": number(found.modularity_now),
+            "without report": some(found.unreported),
+            "report outdated": some(found.outdated),
+        },
+        as_json=False,
+    )
+    again = found.new or found.gone or found.moved
+    if again or found.unreported or found.outdated:
+        words = ["pathrag", "communities", "detect" if again else "report", *repeated(options)]
+        click.echo("Next: " + command_line(words))
+    else:
+        click.echo("Communities and reports are up to date.")
 
 
 def method_options(command: Command) -> Command:

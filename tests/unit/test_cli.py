@@ -167,6 +167,7 @@ def test_every_command_of_the_design_is_there() -> None:
         "communities",
         "communities detect",
         "communities report",
+        "communities status",
         "demo",
         "doctor",
         "embed",
