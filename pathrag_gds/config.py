@@ -306,14 +306,15 @@ class SearchConfig:
         seed_k: Nodes that paths may start from, at least 1.
         start_from: ``anchors``: at the entities that the question names, at seeds where it names
             none; ``both``: at both; ``seeds``: at seeds, as seeds/000 does.
-        strategy: ``paths``: whole paths are read; ``chains``: only their chains of relations, once
-            each; ``both``: chains first, then the paths of the best; ``auto``: with a reranker that
-            was trained on chains both, or chains alone where nodes have nothing but names; else
-            paths.
+        strategy: ``paths``: whole paths are read; ``chains``: only chains of relations, once each
+            whatever the number of their paths; ``both``: chains first, then the paths of the best;
+            ``auto``: with a reranker that was trained on chains both, or chains alone where nodes
+            have nothing but names and types are few; else paths.
         max_depth: Hops at most, 0 to 10; 0 ranks the seeds alone.
         min_depth: Below it each parent is guaranteed twice ``local_keep`` children.
         beam_width: Paths kept from one depth to the next, at least 1; with ``chains``, chains.
-        chain_width: With ``chains``, paths kept of each chain, at least 1.
+        frontier_width: With ``chains``, nodes from which each chain is extended, at least 1; of
+            more, those nearest to the question.
         min_prefix: Paths that lead on less surely than this are not extended.
         expand_per_path: Extensions of one path that are considered, at least 1.
         cap_per_relation: Relationships read per node, type and direction, at least 1.
@@ -352,7 +353,7 @@ class SearchConfig:
     max_depth: int = 6
     min_depth: int = 1
     beam_width: int = 30
-    chain_width: int = 30
+    frontier_width: int = 100
     min_prefix: float = 0.05
     expand_per_path: int = 20
     cap_per_relation: int = 20
@@ -383,7 +384,7 @@ class SearchConfig:
             ("max_depth", 0, 10),
             ("min_depth", 0, 10),
             ("beam_width", 1, 100_000),
-            ("chain_width", 1, 100_000),
+            ("frontier_width", 1, 100_000),
             ("expand_per_path", 1, 100_000),
             ("cap_per_relation", 1, 100_000),
             ("max_rows", 1, 10_000_000),

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pathrag_gds.models.encoder import Encoder
     from pathrag_gds.models.llm import LLM
     from pathrag_gds.models.reranker import Reranker
-    from pathrag_gds.retrieve.search import SearchContext
+    from pathrag_gds.retrieve.session import SearchContext
 
 __all__ = ["PathRAG"]
 

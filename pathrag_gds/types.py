@@ -364,11 +364,13 @@ class SearchStats:
         round_trips: Statements run inside the search.
         setup_round_trips: Statements run once per process and tenant (ontology, indexes).
         depth: Expansions that were run.
-        candidates: Paths that were considered, seeds included.
+        candidates: Paths, or chains, that were considered, seeds included.
         texts_scored: Distinct texts that were scored in this search.
         cache_hits: Paths whose text had been scored already in this search.
         truncated: Nodes whose relationships were not all read, because of a cap.
         millis: Wall time by stage, and ``total``.
+        strategy: What the beam was made of: ``paths``, ``chains`` or ``both``.
+        strategy_reason: Why that strategy was taken, a clause.
     """
 
     round_trips: int = 0
@@ -379,6 +381,8 @@ class SearchStats:
     cache_hits: int = 0
     truncated: int = 0
     millis: Mapping[str, float] = field(default_factory=dict)
+    strategy: str = ""
+    strategy_reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -435,6 +439,8 @@ class SearchResult:
                 "cache_hits": self.stats.cache_hits,
                 "truncated": self.stats.truncated,
                 "millis": dict(self.stats.millis),
+                "strategy": self.stats.strategy,
+                "strategy_reason": self.stats.strategy_reason,
             },
             "config": dict(self.config),
             "warnings": list(self.warnings),
@@ -449,12 +455,15 @@ class TracedPath:
         confidence: That the answer is at its end.
         steer: What the beam was ordered by.
         reason: Why it was cut; empty when it was kept.
+        chain: Where a chain was scored: that one, and ``path`` is an instance of it, told without
+            keys and properties of its relationships.
     """
 
     path: Path
     confidence: float
     steer: float
     reason: str = ""
+    chain: Chain | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,8 @@ class MemoryGraph:
         return {
             "retrieve/seeds": self._seeds,
             "retrieve/expand": self._expand,
+            "retrieve/expand_chains": self._expand_chains,
+            "retrieve/hydrate_hops": self._hydrate_hops,
             "retrieve/hydrate": lambda p: [self._node(id_) for id_ in p["ids"]],
             "retrieve/provenance": lambda p: [
                 {"chunk": c, "document": self.documents.get(c)} for c in p["chunk_ids"]
@@ -98,7 +100,7 @@ class MemoryGraph:
     def _node(self, id_: str) -> Row:
         properties = {"id": id_, "name": id_, **self.nodes.get(id_, {})}
         labels = ["__Entity__", *properties.pop("labels", [])]
-        return {"id": id_, "name": id_, "labels": labels, "properties": properties}
+        return {"id": id_, "name": properties["name"], "labels": labels, "properties": properties}
 
     def _seeds(self, parameters: Mapping[str, Any]) -> list[Row]:
         rows = [
@@ -117,6 +119,29 @@ class MemoryGraph:
 
     def _ids(self) -> set[str]:
         return {*self.seeds, *self.nodes, *(r[end] for r in self.relationships for end in (0, 2))}
+
+    def _expand_chains(self, parameters: Mapping[str, Any]) -> list[Row]:
+        groups: dict[tuple[str, bool, str], dict[str, list[str]]] = {}
+        for row in self._expand(parameters):
+            label = next((each for each in parameters["labels"] if each in row["labels"]), "")
+            links = groups.setdefault((row["type"], row["forward"], label), {})
+            links.setdefault(row["tail"], []).append(row["id"])
+        rows = []
+        for (type_, forward, label), links in groups.items():
+            ends = dict.fromkeys(end for found in links.values() for end in found)
+            many = len(ends) > parameters["width"]
+            near = [[end, self.similarity.get(end)] for end in ends] if many else []
+            row = {"type": type_, "forward": forward, "label": label, "near": near}
+            rows.append({**row, "links": [[tail, found] for tail, found in links.items()]})
+        return rows
+
+    def _hydrate_hops(self, parameters: Mapping[str, Any]) -> list[Row]:
+        none = {"tail": None, "forward": None, "key": None, "type": None, "relationship": None}
+        rows = [{**self._node(id_), **none} for id_ in parameters["ids"]]
+        for hop in parameters["hops"]:
+            found = self._expand({"frontier": [hop["tail"]]})
+            rows += [row for row in found if all(row[key] == hop[key] for key in hop)]
+        return rows
 
     def _expand(self, parameters: Mapping[str, Any]) -> list[Row]:
         rows = []

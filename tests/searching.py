@@ -9,7 +9,8 @@ from typing import Any
 from pathrag_gds.config import SearchConfig
 from pathrag_gds.graph.schema import Ontology, RelationType
 from pathrag_gds.models.reranker import Reranker
-from pathrag_gds.retrieve.search import SearchContext, run, search
+from pathrag_gds.retrieve.search import run, search
+from pathrag_gds.retrieve.session import SearchContext
 from pathrag_gds.types import DepthTrace, SearchResult
 from tests.fakes import MemoryGraph, RecordingDatabase, WordOverlapReranker
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from pathrag_gds.types import DepthTrace, Path
+from pathrag_gds.types import DepthTrace, Path, TracedPath
 
 __all__ = [
     "Bin",
@@ -101,12 +101,13 @@ def survival(gold: Sequence[Path], trace: Sequence[DepthTrace]) -> tuple[bool, .
     """Say for each depth from 0 whether the beginning of a gold path got so far.
 
     Up to the last hop but one, the beginning was kept in the beam; at the last one, the whole path
-    was scored. Entries up to the longest gold path; a depth counts the paths that are long enough.
+    was scored. Where chains were scored, its chain stands for a path. Entries up to the longest
+    gold path; a depth counts the paths that are long enough.
     """
     if not gold:
         return ()
-    kept = [_identities(t.path for t in depth.paths if not t.reason) for depth in trace]
-    seen = [_identities(t.path for t in depth.paths) for depth in trace]
+    kept = [{_traced(t) for t in depth.paths if not t.reason} for depth in trace]
+    seen = [{_traced(t) for t in depth.paths} for depth in trace]
     alive = []
     for depth in range(max(path.depth for path in gold) + 1):
         among = [
@@ -114,7 +115,7 @@ def survival(gold: Sequence[Path], trace: Sequence[DepthTrace]) -> tuple[bool, .
             for path in gold
             if path.depth >= depth
             and depth < len(trace)
-            and _beginning(path, depth) in (seen if path.depth == depth else kept)[depth]
+            and (seen if path.depth == depth else kept)[depth] & _beginnings(path, depth)
         ]
         alive.append(bool(among))
     return tuple(alive)
@@ -155,27 +156,38 @@ def cause_of_loss(
 def _fate(path: Path, trace: Sequence[DepthTrace]) -> tuple[int, Cause]:
     """Tell how far a path got: the last depth at which its beginning was scored, and its end."""
     for depth in range(path.depth + 1):
-        reasons = (
-            {_identity(t.path): t.reason for t in trace[depth].paths} if depth < len(trace) else {}
-        )
-        beginning = _beginning(path, depth)
-        if beginning not in reasons:
+        reasons: dict[Identity, str] = {}
+        for traced in trace[depth].paths if depth < len(trace) else ():
+            # Of chains that differ in labels alone the kept ones come first.
+            reasons.setdefault(_traced(traced), traced.reason)
+        found = reasons.keys() & _beginnings(path, depth)
+        if not found:
             return depth, "linking" if depth == 0 else "expansion"
-        if reasons[beginning] and depth < path.depth:
+        if depth < path.depth and all(reasons[identity] for identity in found):
             return depth, "prefix cut"
     return path.depth, "ranking"
 
 
-def _identity(path: Path) -> tuple[object, ...]:
+Identity = tuple[object, ...]
+
+
+def _traced(traced: TracedPath) -> Identity:
+    """Identify what was scored: a chain by its steps whatever the labels, a path by its hops."""
+    if traced.chain is None:
+        return _of_path(traced.path)
+    steps = traced.chain.steps
+    return (traced.chain.start, *((step.type, step.forward) for step in steps))
+
+
+def _of_path(path: Path) -> Identity:
     return (path.start, *(hop.edge.identity for hop in path.hops))
 
 
-def _beginning(path: Path, depth: int) -> tuple[object, ...]:
-    return _identity(path)[: depth + 1]
-
-
-def _identities(paths: Any) -> set[tuple[object, ...]]:
-    return {_identity(path) for path in paths}
+def _beginnings(path: Path, depth: int) -> set[Identity]:
+    """Give what the first hops of a path may have been scored as: a path, or a chain."""
+    hops = path.hops[:depth]
+    chain = (path.start, *((hop.edge.type, hop.forward) for hop in hops))
+    return {_of_path(path)[: depth + 1], chain}
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from pathrag_gds.errors import ConfigError
 from pathrag_gds.evaluation.datasets.dataset import Dataset
 from pathrag_gds.evaluation.questions import AnswerKey, Condition, Question
 from pathrag_gds.graph.database import Database
+from pathrag_gds.graph.schema import Ontology
 from pathrag_gds.models.encoder import Encoder
 from pathrag_gds.models.reranker import (
     CosineReranker,
@@ -26,6 +27,7 @@ from pathrag_gds.models.reranker import (
     reader_of,
 )
 from pathrag_gds.retrieve.score import Child, Scorer
+from pathrag_gds.retrieve.strategy import choose
 from pathrag_gds.text import words
 from pathrag_gds.types import Entity, Explanation, RankedPath
 
@@ -226,6 +228,7 @@ class _Candidates:
             budget=min((budget for budget in budgets if budget), default=0),
             count_tokens=reader.count_tokens,
             stop=lambda: False,
+            strategy=choose(self.config.strategy, self.reranker, Ontology("")).strategy,
         )
         readings, _, _ = scorer.read([Child(path) for path in candidates], entities)
         place = {path: row for row, path in enumerate(candidates)}

@@ -23,8 +23,8 @@ from pathrag_gds.graph.schema import (
 from pathrag_gds.models.encoder import Encoder
 from pathrag_gds.models.path_reranker import PathReranker
 from pathrag_gds.models.reranker import CachedReranker, Reranker, reader_of
-from pathrag_gds.retrieve.search import SearchContext
 from pathrag_gds.retrieve.seeds import SMALL_TENANT
+from pathrag_gds.retrieve.session import SearchContext
 
 __all__ = ["read_context"]
 

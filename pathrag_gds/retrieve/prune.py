@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pathrag_gds.types import Path, PathKey
 
-__all__ = ["Candidate", "distinct", "min_max", "prune", "prune_chains"]
+__all__ = ["Candidate", "distinct", "min_max", "prune"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,37 +110,6 @@ def prune(
         sorted(kept.values(), key=_steer_order),
         [c for c in ranked if id(c) not in kept],
     )
-
-
-def prune_chains(
-    candidates: Sequence[Candidate], *, beam_width: int, chain_width: int
-) -> tuple[list[Candidate], list[Candidate]]:
-    """Choose the next beam of chains: the best ones, each with some of its paths.
-
-    Args:
-        candidates: Distinct children with their chains.
-        beam_width: How many chains are kept.
-        chain_width: How many paths of each; its parents take turns.
-
-    Returns:
-        Kept and dropped, each best first.
-    """
-    ranked = sorted(candidates, key=_steer_order)
-    chains = list(dict.fromkeys(c.chain for c in ranked))[:beam_width]
-    members: dict[str, list[Candidate]] = {chain: [] for chain in chains}
-    turns: dict[tuple[str, int], int] = defaultdict(int)
-    order: dict[int, int] = {}
-    for candidate in ranked:
-        if candidate.chain in members:
-            order[id(candidate)] = turns[candidate.chain, candidate.parent]
-            turns[candidate.chain, candidate.parent] += 1
-            members[candidate.chain].append(candidate)
-    kept = {
-        id(candidate)
-        for paths in members.values()
-        for candidate in sorted(paths, key=lambda c: order[id(c)])[:chain_width]
-    }
-    return [c for c in ranked if id(c) in kept], [c for c in ranked if id(c) not in kept]
 
 
 def _relation(candidate: Candidate) -> tuple[str, bool]:

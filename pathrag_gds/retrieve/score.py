@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pathrag_gds.config import SearchConfig
-from pathrag_gds.models.reranker import Reranker, matcher_of, reads_chains
+from pathrag_gds.models.reranker import Reranker, matcher_of
 from pathrag_gds.retrieve.intent import asked_type, stems, type_text
 from pathrag_gds.retrieve.serialize import (
     Phrasing,
@@ -82,9 +82,10 @@ class Scorer:
         budget: Tokens of a path's text at most; 0 for no limit.
         count_tokens: How the reranker counts; needed with a budget.
         stop: Asked between batches; True ends the reading.
-        nodes_tell: Nodes have more to tell than their names.
+        strategy: ``paths``, ``chains`` or ``both``: what is read of a candidate.
 
     Attributes:
+        scores: What was read: the answer and the prefix value, by text.
         nearness: How near what a node tells is to the question, by id, for nodes met so far.
         named: Nodes that the question names.
         fit: How near each type met so far is to the type that is asked for.
@@ -97,22 +98,12 @@ class Scorer:
     budget: int
     count_tokens: Callable[[str], int] | None
     stop: Callable[[], bool]
-    nodes_tell: bool = True
+    strategy: str
     scores: dict[str, tuple[float, float]] = field(default_factory=dict)
     nearness: dict[str, float] = field(default_factory=dict)
     named: frozenset[str] = frozenset()
     fit: dict[str, float] = field(default_factory=dict)
     cache_hits: int = 0
-    strategy: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.strategy = self.config.strategy
-        if self.strategy == "auto" and not reads_chains(self.reranker):
-            self.strategy = "paths"
-        elif self.strategy == "auto":
-            # Names do not tell one path of a chain from another: PathQuestion with three hops had
-            # the right answer first for 83 of 100 questions by chains, for 64 by both.
-            self.strategy = "both" if self.nodes_tell else "chains"
 
     def read(
         self, children: Sequence[Child], entities: Mapping[str, Entity]
@@ -131,7 +122,7 @@ class Scorer:
             chains = {
                 c.path: chain_text(c.path, entities, phrasing=self.phrasing) for c in children
             }
-            self._score(list(chains.values()))
+            self.read_texts(list(chains.values()))
         known = [c for c in children if not chains or chains[c.path] in self.scores]
         late = len(children) - len(known)
         if self.strategy == "chains":
@@ -149,7 +140,7 @@ class Scorer:
             )
             for child in chosen
         ]
-        self._score(texts)
+        self.read_texts(texts)
         # What the time limit left unread needs no matching.
         read = [(c, t) for c, t in zip(chosen, texts, strict=True) if t in self.scores]
         similar = self._nearness([child.path for child, _ in read], entities)
@@ -167,7 +158,7 @@ class Scorer:
             keys: At least one; ``description`` stands for the description.
         """
         texts = {key: property_text(entity, key) for key in keys}
-        self._score(list(texts.values()))
+        self.read_texts(list(texts.values()))
         return max(keys, key=lambda key: self.scores.get(texts[key], (0.0, 0.0))[0])
 
     def _order(self, child: Child, chain: str) -> tuple[float, int, int]:
@@ -250,8 +241,11 @@ class Scorer:
             prefix=shifted(prefix, shift),
         )
 
-    def _score(self, texts: Sequence[str]) -> None:
-        """Let the reranker read the texts it has not read, as long as there is time."""
+    def read_texts(self, texts: Sequence[str]) -> None:
+        """Let the reranker read the texts it has not read, as long as there is time.
+
+        What it read is in ``scores``; a text that the time limit left unread is not.
+        """
         unread = [text for text in dict.fromkeys(texts) if text not in self.scores]
         self.cache_hits += len(texts) - len(unread)
         for first in range(0, len(unread), _BATCH):

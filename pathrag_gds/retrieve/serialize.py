@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from pathrag_gds.types import Entity, Hop, Path
+from pathrag_gds.types import Chain, Entity, Hop, Path
 
 __all__ = [
     "TEXT_TEMPLATE_VERSION",
@@ -25,6 +25,7 @@ __all__ = [
     "path_text",
     "property_text",
     "relation_phrase",
+    "steps_text",
 ]
 
 TEXT_TEMPLATE_VERSION = "1"
@@ -121,15 +122,40 @@ def chain_text(
     named = {path.start: _one_line(entities[path.start].name)}
     for node in path.nodes:
         if node not in named:
-            named[node] = _placeholder(entities[node], len(named) - 1)
+            named[node] = _placeholder(entities[node].labels, len(named) - 1)
     sentences = [_say_hop(hop, named, phrasing or {}) for hop in path.hops]
     return " ".join([*sentences, f"The answer is {named[path.tail]}."])
 
 
-def _placeholder(entity: Entity, position: int) -> str:
+def steps_text(chain: Chain, start: Entity, *, phrasing: Phrasing | None = None) -> str:
+    """Tell a chain in the words of :func:`chain_text`, without a path that follows it.
+
+    Nodes are told by the label of their step. A step that leads back to the start names it again.
+
+    Args:
+        start: Where the chain starts.
+    """
+    if not chain.steps:
+        return entity_text(start)
+    names = [_one_line(start.name)]
+    letters = 0
+    for step in chain.steps:
+        if step.id == chain.start:
+            names.append(names[0])
+            continue
+        names.append(_placeholder((step.label,) if step.label else (), letters))
+        letters += 1
+    sentences = [
+        _say(step.type, step.forward, head, tail, phrasing or {})
+        for step, head, tail in zip(chain.steps, names, names[1:], strict=False)
+    ]
+    return " ".join([*sentences, f"The answer is {names[-1]}."])
+
+
+def _placeholder(labels: Sequence[str], position: int) -> str:
     letter = chr(ord("A") + position % 26)
-    labels = " and ".join(_spaced(label) for label in entity.labels)
-    return f"{labels} {letter}" if labels else letter
+    told = " and ".join(_spaced(label) for label in labels)
+    return f"{told} {letter}" if told else letter
 
 
 def _fit(
@@ -171,16 +197,18 @@ def hop_sentence(hop: Hop, entities: Mapping[str, Entity], phrasing: Phrasing) -
 
 
 def _say_hop(hop: Hop, names: Mapping[str, str], phrasing: Phrasing, told: str = "") -> str:
-    forwards, backwards = phrasing.get(hop.edge.type, ("", ""))
-    if not hop.forward and backwards:
-        first, words, last = hop.head, backwards, hop.tail
-    else:
-        first, words, last = (
-            hop.edge.source,
-            forwards or relation_phrase(hop.edge.type),
-            hop.edge.target,
-        )
-    return f"{names[first]} {words} {names[last]}{told}."
+    return _say(hop.edge.type, hop.forward, names[hop.head], names[hop.tail], phrasing, told)
+
+
+def _say(
+    type_: str, forward: bool, head: str, tail: str, phrasing: Phrasing, told: str = ""
+) -> str:
+    """Say one step from head to tail, both by name."""
+    forwards, backwards = phrasing.get(type_, ("", ""))
+    if not forward and backwards:
+        return f"{head} {backwards} {tail}{told}."
+    words = forwards or relation_phrase(type_)
+    return f"{head} {words} {tail}{told}." if forward else f"{tail} {words} {head}{told}."
 
 
 @lru_cache(maxsize=4096)

@@ -21,7 +21,7 @@ from pathrag_gds.evaluation.metrics import (
     set_f1,
     survival,
 )
-from pathrag_gds.types import DepthTrace, Edge, Hop, Path, TracedPath
+from pathrag_gds.types import Chain, DepthTrace, Edge, Hop, Path, Step, TracedPath
 
 
 def path(*steps: str) -> Path:
@@ -207,3 +207,24 @@ def test_bootstrap_pairs_questions() -> None:
 def test_equal_runs_differ_by_nothing() -> None:
     interval = paired_bootstrap([0.0, 1.0], [0.0, 1.0], resamples=100)
     assert (interval.difference, interval.low, interval.high) == (0.0, 0.0, 0.0)
+
+
+def test_a_gold_path_survives_where_its_chain_does() -> None:
+    hops = (Hop(Edge("k1", "a", "b", "R"), True), Hop(Edge("k2", "c", "b", "S"), False))
+    gold = Path(("a", "b", "c"), hops)
+
+    def told(depth: int, reason: str) -> DepthTrace:
+        other = Path(("a", "x", "y")[: depth + 1])
+        steps = (Step("R", True, "cat"), Step("S", False))[:depth]
+        return DepthTrace(depth, (TracedPath(other, 0.5, 0.5, reason, Chain("a", steps)),))
+
+    def cause(trace: list[DepthTrace]) -> str:
+        return cause_of_loss([gold], trace, answers=["c"], reachable=True, topics_known=True)
+
+    whole = [told(0, ""), told(1, ""), told(2, "beam_width")]
+    assert survival([gold], whole) == (True, True, True)
+    assert cause(whole) == "ranking"
+    cut = [told(0, ""), told(1, "beam_width")]
+    assert survival([gold], cut) == (True, False, False)
+    assert cause(cut) == "prefix cut"
+    assert cause(whole[:2]) == "expansion"

@@ -27,7 +27,7 @@ from pathrag_gds.graph.queries import load
 from pathrag_gds.ingest.rows import relationship_row
 from pathrag_gds.models.encoder import Encoder, load_encoder
 from pathrag_gds.models.reranker import CosineReranker
-from pathrag_gds.retrieve.search import SearchContext
+from pathrag_gds.retrieve.session import SearchContext
 from pathrag_gds.types import Entity
 from tests.fakes import MemoryGraph, RecordingDatabase
 from tests.searching import context

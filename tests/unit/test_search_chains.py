@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import pytest
 
 from pathrag_gds.graph.schema import EntityType, Ontology, RelationType
-from pathrag_gds.types import DepthTrace
-from tests.fakes import MemoryGraph, WordOverlapReranker
+from pathrag_gds.types import Chain, DepthTrace, Step
+from tests.fakes import MemoryGraph, RecordingDatabase, WordOverlapReranker
 from tests.searching import ask, cuts, nodes
 
 # s has three R-neighbours, each with one T-neighbour, and one Q-neighbour.
@@ -31,18 +33,116 @@ def test_paths_of_one_chain_are_read_once() -> None:
         ("sr1", 0.5),
     ]
     assert result.paths[0].text == "s r A. A t B. The answer is B."
+    assert result.paths[0].terms == {"rerank": 0.9, "similarity": 0.0, "type": 0.0, "link": 0.0}
+    # Chains were considered, not paths: s; s-R, s-Q; s-R-T.
+    assert result.stats.candidates == 4
+    assert (result.stats.strategy, result.stats.strategy_reason) == ("chains", "as asked for")
+
+
+def test_chains_take_one_statement_per_depth() -> None:
+    database = RecordingDatabase(MemoryGraph(FAN, seeds=["s"]).answers)
+    result = ask(MemoryGraph(FAN, seeds=["s"]), database=database, strategy="chains", max_depth=2)
+    assert database.names == [
+        "retrieve/seeds",
+        "retrieve/expand_chains",
+        "retrieve/expand_chains",
+        "retrieve/hydrate_hops",
+        "retrieve/provenance",
+    ]
+    assert (result.stats.depth, result.stats.round_trips) == (2, 5)
+    frontiers = [p["frontier"] for name, p in database.calls if name.endswith("expand_chains")]
+    assert [sorted(ids) for ids in frontiers] == [["s"], ["q0", "r0", "r1", "r2"]]
+
+
+def test_shown_paths_of_chains_are_read_whole() -> None:
+    edge = {"key": "k", "since": 3, "chunk_ids": ["c1"]}
+    graph = MemoryGraph(
+        [("a", "R", "b", edge)], seeds=["a"], nodes={"b": {"hue": "red"}}, documents={"c1": "doc"}
+    )
+    best = ask(graph, {"a r A.": 0.9}, strategy="chains", max_depth=1).to_dict()["paths"][0]
+    assert best["text"] == "a r A. The answer is A."
+    assert best["nodes"][1] == {"id": "b", "name": "b", "labels": [], "properties": {"hue": "red"}}
+    assert best["hops"][0] == {
+        "id": "k",
+        "type": "R",
+        "source": "a",
+        "target": "b",
+        "forward": True,
+        "properties": {"since": 3},
+        "sources": [{"document": "doc", "chunk": "c1"}],
+    }
 
 
 def test_width_of_a_beam_of_chains() -> None:
     graph = MemoryGraph(FAN, seeds=["s"])
     trace: list[DepthTrace] = []
     scores = {"s r A. The": 0.5, "s q A. The": 0.1}
-    result = ask(
-        graph, scores, strategy="chains", max_depth=1, beam_width=1, chain_width=2, trace=trace
+    result = ask(graph, scores, strategy="chains", max_depth=2, beam_width=1, trace=trace)
+    told = [("".join(t.path.nodes), t.steer, t.reason) for t in trace[1].paths]
+    # Each chain is told by one of its paths.
+    assert told == [("sr0", 0.5, ""), ("sq0", 0.1, "beam_width")]
+    assert [t.chain for t in trace[1].paths] == [
+        Chain("s", (Step("R", True),)),
+        Chain("s", (Step("Q", True),)),
+    ]
+    assert trace[1].names == {"s": "s", "r0": "r0", "q0": "q0"}
+    assert [(d, r) for d, r in cuts(result) if r == "beam_width"] == [(1, "beam_width")]
+
+
+def test_chains_that_read_the_same_share_one_place_in_the_beam() -> None:
+    fan = [("s1", "R", "a"), ("s2", "R", "b"), ("a", "T", "c"), ("b", "T", "d")]
+    names = {"s1": {"name": "sun"}, "s2": {"name": "sun"}}
+    graph = MemoryGraph(fan, seeds=["s1", "s2"], nodes=names)
+    result = ask(graph, {"sun r A. A t B.": 0.9}, strategy="chains", max_depth=2, beam_width=1)
+    assert nodes(result)[:2] == ["s1ac", "s2bd"]
+
+
+def test_ends_with_different_labels_are_different_chains() -> None:
+    fan = [("s", "R", "a"), ("s", "R", "b"), ("s", "R", "c")]
+    labels = {"a": ["cat"], "b": ["dog", "cat"], "c": ["dog"]}
+    graph = MemoryGraph(
+        fan, seeds=["s"], nodes={id_: {"labels": each} for id_, each in labels.items()}
     )
-    kept = ["".join(t.path.nodes) for t in trace[1].paths if not t.reason]
-    assert kept == ["sr0", "sr1"]
-    assert cuts(result)[1, "beam_width"] == 2
+    types = (EntityType("cat", 2), EntityType("dog", 2))
+    ontology = Ontology("t", (RelationType("R", 3, max_out=3),), types)
+    scores = {"s r dog A.": 0.9, "s r cat A.": 0.8}
+    result = ask(graph, scores, strategy="chains", max_depth=1, changes={"ontology": ontology})
+    # Of two labels the more frequent counts, of equally frequent ones the first by name.
+    assert [(n, p.text) for n, p in zip(nodes(result), result.paths, strict=True)][:3] == [
+        ("sc", "s r dog A. The answer is dog A."),
+        ("sa", "s r cat A. The answer is cat A."),
+        ("sb", "s r cat A. The answer is cat A."),
+    ]
+
+
+def test_a_wide_frontier_keeps_the_nodes_nearest_to_the_question() -> None:
+    similarity = {"r0": 0.1, "r1": 0.7, "r2": 0.4}
+    graph = MemoryGraph(FAN, seeds=["s"], similarity=similarity)
+    scores = {"s r A. The": 0.5, "s r A. A t B. The": 0.9}
+    database = RecordingDatabase(graph.answers)
+    result = ask(graph, scores, strategy="chains", max_depth=2, frontier_width=2, database=database)
+    assert nodes(result)[:2] == ["sr1t1", "sr2t2"]
+    frontiers = [p["frontier"] for name, p in database.calls if name.endswith("expand_chains")]
+    assert frontiers[1] == ["r1", "r2", "q0"]
+
+
+def test_too_many_chains_are_not_read() -> None:
+    fan = [("s", type_, f"{type_}0") for type_ in "ABCD"] + [("t", "E", "E0")]
+    graph = MemoryGraph(fan, seeds=["s", "t"])
+    result = ask(graph, strategy="chains", max_depth=1, rerank_limit=3)
+    assert cuts(result)[1, "rerank_limit"] == 2
+    # Parents take turns: one of t's is among the three.
+    assert result.stats.texts_scored == 5
+
+
+def test_chains_stop_at_the_time_limit() -> None:
+    ticks = count()
+    graph = MemoryGraph(FAN, seeds=["s"])
+    changes = {"clock": lambda: float(next(ticks))}
+    database = RecordingDatabase(graph.answers)
+    result = ask(graph, database=database, strategy="chains", changes=changes, time_limit_s=1)
+    assert (result.outcome, nodes(result)) == ("partial", ["s"])
+    assert database.names == ["retrieve/seeds", "retrieve/hydrate_hops", "retrieve/provenance"]
 
 
 def test_chains_choose_which_paths_are_read() -> None:
@@ -73,9 +173,18 @@ def test_auto_reads_chains_alone_where_nodes_have_nothing_but_names(
     properties: tuple[str, ...], texts: int
 ) -> None:
     graph = MemoryGraph(FAN[:1], seeds=["s"])
-    ontology = Ontology("t", (RelationType("R", 1, max_out=1),), (EntityType("", 2, properties),))
+    ontology = Ontology("t", (RelationType("R", 9, max_out=1),), (EntityType("", 2, properties),))
     changes = {"reranker": ChainReading(), "ontology": ontology}
     assert ask(graph, max_depth=1, changes=changes).stats.texts_scored == texts
+
+
+def test_auto_reads_paths_where_there_are_nearly_as_many_chains() -> None:
+    types = tuple(RelationType(name, 4, max_out=1) for name in "RST")
+    ontology = Ontology("t", types, (EntityType("", 2, ("name",)),))
+    changes = {"reranker": ChainReading(), "ontology": ontology}
+    stats = ask(MemoryGraph(FAN[:1], seeds=["s"]), max_depth=1, changes=changes).stats
+    assert stats.strategy == "both"
+    assert stats.strategy_reason == "there are nearly as many chains as paths"
 
 
 def test_weak_prefixes_are_not_extended() -> None:

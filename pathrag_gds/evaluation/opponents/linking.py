@@ -14,8 +14,8 @@ from pathrag_gds.models.encoder import Encoder
 from pathrag_gds.models.reranker import CosineReranker
 from pathrag_gds.retrieve.context import read_context
 from pathrag_gds.retrieve.filters import Predicate
-from pathrag_gds.retrieve.search import SearchContext
 from pathrag_gds.retrieve.seeds import OVER_FETCH, known_words, longer, read_seeds, seeds_request
+from pathrag_gds.retrieve.session import SearchContext
 from pathrag_gds.types import Entity
 
 __all__ = ["Linked", "Linker", "Links", "database_of"]

@@ -1,0 +1,283 @@
+"""What every search does, whatever its beam is made of: ask, count, keep time, find starts, show.
+
+A session belongs to one question. Its generators yield
+:class:`~pathrag_gds.retrieve.statements.Request` and are sent rows; nothing here does any I/O.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass, field, replace
+
+from pathrag_gds.config import SearchConfig
+from pathrag_gds.errors import QueryTimeout
+from pathrag_gds.graph.database import Row
+from pathrag_gds.graph.queries import load
+from pathrag_gds.graph.schema import Ontology
+from pathrag_gds.models.reranker import Reranker, confidence_of
+from pathrag_gds.retrieve.filters import Predicate, compile_filter
+from pathrag_gds.retrieve.score import Scorer
+from pathrag_gds.retrieve.seeds import (
+    OVER_FETCH,
+    Seeds,
+    known_words,
+    longer,
+    read_seeds,
+    seeds_request,
+)
+from pathrag_gds.retrieve.statements import Request, entity_of_row
+from pathrag_gds.retrieve.strategy import Choice, choose
+from pathrag_gds.types import Cut, DepthTrace, Entity, Path, Source
+
+__all__ = ["Asking", "SearchContext", "Session"]
+
+Asking = Generator[Request, list[Row], list[Row]]
+
+_LEAST_TIMEOUT_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class SearchContext:
+    """What a search needs to know besides the question: read once, shared by many searches.
+
+    Attributes:
+        tenant: Whose graph is searched.
+        ontology: Its types, which the branches of the expansion are made of.
+        reranker: Scores texts against the question.
+        question_vector: Unit vector of the question; None where the tenant has no vectors.
+        vector_index: Name of the vector index in force.
+        vector_property: Property that it indexes.
+        small: The tenant is small enough to be scanned.
+        crowding: Entities of all tenants for each of this one's, at least 1: so much further an
+            index must reach.
+        names_index: There is an index of whole names.
+        text_limit: Tokens that the reranker reads; 0 for no limit.
+        count_tokens: How the reranker counts.
+        setup_round_trips: What it took to know all this.
+        clock: Seconds, monotonic.
+        warnings: Put into the result.
+    """
+
+    tenant: str
+    ontology: Ontology
+    reranker: Reranker
+    question_vector: tuple[float, ...] | None = None
+    vector_index: str = "entity_embedding"
+    vector_property: str = "embedding"
+    small: bool = True
+    crowding: int = 1
+    names_index: bool = False
+    text_limit: int = 0
+    count_tokens: Callable[[str], int] | None = None
+    setup_round_trips: int = 0
+    clock: Callable[[], float] = time.perf_counter
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Session:
+    """What one search knows so far.
+
+    Attributes:
+        entities: Every entity met, by id.
+        start_rank: Place of each start among anchors and seeds, from 0.
+        link_score: Of the anchors, by id.
+        cut: How many candidates were dropped, by depth and reason.
+        truncated: Nodes whose relationships were not all read.
+        millis: Wall time by stage.
+        depth: Expansions that were run.
+        candidates: Paths, or chains, that were considered.
+        partial: The time was up.
+    """
+
+    question: str
+    config: SearchConfig
+    context: SearchContext
+    trace: list[DepthTrace] | None
+    start_ids: tuple[str, ...] = ()
+    entities: dict[str, Entity] = field(default_factory=dict)
+    start_rank: dict[str, int] = field(default_factory=dict)
+    link_score: dict[str, float] = field(default_factory=dict)
+    cut: Counter[tuple[int, str]] = field(default_factory=Counter)
+    truncated: set[str] = field(default_factory=set)
+    millis: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    round_trips: int = 0
+    depth: int = 0
+    candidates: int = 0
+    partial: bool = False
+    began: float = 0.0
+    seed_filter: Predicate = field(init=False)
+    hop_filter: Predicate = field(init=False)
+    choice: Choice = field(init=False)
+    scorer: Scorer = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.began = self.context.clock()
+        self.seed_filter = _filter(self.config, "e")
+        self.hop_filter = _filter(self.config, "m", "r")
+        budgets = (self.config.text_budget, self.context.text_limit)
+        self.choice = choose(self.config.strategy, self.context.reranker, self.context.ontology)
+        self.scorer = Scorer(
+            question=self.question,
+            config=self.config,
+            reranker=self.context.reranker,
+            phrasing=self.context.ontology.phrasing,
+            budget=min((budget for budget in budgets if budget), default=0),
+            count_tokens=self.context.count_tokens,
+            stop=self.out_of_time,
+            strategy=self.choice.strategy,
+        )
+
+    # Statements
+
+    def ask(self, stage: str, request: Request) -> Asking:
+        """Yield a request, count it and time it.
+
+        Under a time limit the server stops the statement when the time is up; that gives no rows.
+        """
+        began = self.context.clock()
+        try:
+            rows = yield self._limited(request)
+        except QueryTimeout:
+            if self.config.time_limit_s is None:
+                raise
+            self.partial = True
+            rows = []
+        self.add_time(stage, began)
+        self.round_trips += 1
+        return rows
+
+    def _limited(self, request: Request) -> Request:
+        limit = self.config.time_limit_s
+        if limit is None or self.partial:
+            return request
+        # What is left, but long enough to fetch what is shown of the best so far.
+        left = max(limit - (self.context.clock() - self.began), _LEAST_TIMEOUT_S)
+        return replace(request, query=replace(request.query, timeout_s=left))
+
+    def find_seeds(self) -> Generator[Request, list[Row], Seeds]:
+        """Find anchors and seeds; ask again with a longer reach while other tenants crowd in."""
+        over_fetch = OVER_FETCH * self.context.crowding
+        known = known_words(self.context.count_tokens)
+        while True:
+            request = seeds_request(
+                self.question,
+                tenant=self.context.tenant,
+                small=self.context.small,
+                vector=self.context.question_vector,
+                vector_index=self.context.vector_index,
+                vector_property=self.context.vector_property,
+                predicate=self.seed_filter,
+                config=self.config,
+                over_fetch=over_fetch,
+                start_ids=self.start_ids,
+                names_index=self.context.names_index,
+                known=known,
+            )
+            rows = yield from self.ask("seed", request)
+            found = read_seeds(
+                self.question,
+                rows,
+                seed_k=self.config.seed_k,
+                start_ids=self.start_ids,
+                known=known,
+            )
+            further = longer(request, found.similar)
+            if self.context.small or self.context.question_vector is None or further is None:
+                return found
+            over_fetch = further
+
+    def hydrate(self, ids: Iterable[str]) -> Generator[Request, list[Row], None]:
+        """Read everything that is shown of entities."""
+        wanted = list(dict.fromkeys(ids))
+        request = Request(load("retrieve/hydrate"), {"tenant": self.context.tenant, "ids": wanted})
+        for row in (yield from self.ask("hydrate", request)):
+            entity = entity_of_row(row)
+            self.entities[entity.id] = entity
+
+    def provenance(self, paths: Iterable[Path]) -> Generator[Request, list[Row], dict[str, Source]]:
+        """Read which documents the facts of paths were read from, by chunk."""
+        ids = {chunk for path in paths for hop in path.hops for chunk in hop.edge.chunk_ids}
+        request = Request(
+            load("retrieve/provenance"),
+            {"tenant": self.context.tenant, "chunk_ids": sorted(ids)},
+        )
+        rows = yield from self.ask("hydrate", request)
+        return {row["chunk"]: Source(row["chunk"], row["document"] or "") for row in rows}
+
+    # Starts, time, and what is told
+
+    def begin(self, found: Seeds) -> tuple[str, ...]:
+        """Take in what the first statement found; give the nodes that paths start from."""
+        self.entities.update(found.entities)
+        self.link_score = {anchor.id: anchor.score for anchor in found.anchors}
+        self.scorer.named = frozenset(self.link_score)
+        anchors = [a.id for a in found.anchors if self.config.start_from != "seeds"]
+        seeds = [s.id for s in found.seeds if self.config.start_from != "anchors" or not anchors]
+        ids = dict.fromkeys(anchors + seeds)
+        self.start_rank = {id_: rank for rank, id_ in enumerate(ids)}
+        return tuple(ids)
+
+    def out_of_time(self) -> bool:
+        """Whether the time limit has passed; remembers that the result is partial."""
+        limit = self.config.time_limit_s
+        if limit is not None and self.context.clock() - self.began > limit:
+            self.partial = True
+        return self.partial
+
+    def add_time(self, stage: str, began: float) -> None:
+        """Count the time since ``began`` to a stage."""
+        self.millis[stage] += (self.context.clock() - began) * 1000
+
+    def note(self, depth: int, reason: str, count: int) -> None:
+        """Count candidates that were dropped."""
+        if count:
+            self.cut[depth, reason] += count
+
+    def cuts(self, depth: int | None = None) -> tuple[Cut, ...]:
+        """Give what was dropped, at one depth or at all of them."""
+        return tuple(
+            Cut(d, reason, n)
+            for (d, reason), n in sorted(self.cut.items())
+            if depth is None or d == depth
+        )
+
+    def total(self, rerank: float, start: str, depth: int) -> float:
+        """Give the score that orders, rounded to 6 decimals: the weighted sum less the penalty."""
+        link = self.link_score.get(start, 0.0)
+        return round(
+            self.config.weight_rerank * rerank
+            + self.config.weight_link * link
+            - self.config.depth_penalty * depth,
+            6,
+        )
+
+    def confidence(self, answer: float) -> float:
+        """Give what the reranker's ``answer`` is worth, in [0, 1]."""
+        return confidence_of(self.context.reranker, answer)
+
+    def names(self, ids: Iterable[str]) -> dict[str, str]:
+        """Give the names of entities, the ids of those that were not read."""
+        return {id_: self.entities[id_].name if id_ in self.entities else id_ for id_ in ids}
+
+
+def _filter(config: SearchConfig, node: str, relationship: str = "") -> Predicate:
+    """Put labels and filters into one predicate over a node and, if named, a relationship."""
+    parts: list[Predicate] = [
+        compile_filter(config.node_filter, variable=node, parameter="$filters")
+    ]
+    if relationship:
+        parts.append(
+            compile_filter(config.relationship_filter, variable=relationship, parameter="$filters")
+        )
+    if config.labels:
+        parts.append(
+            Predicate(
+                f"any(label IN labels({node}) WHERE label IN $filters.labels)",
+                {"labels": list(config.labels)},
+            )
+        )
+    values = {key: value for part in parts for key, value in part.values.items()}
+    return Predicate(" AND ".join(part.text for part in parts if part.text), values)
