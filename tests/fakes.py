@@ -122,7 +122,7 @@ class MemoryGraph:
 
     def _expand_chains(self, parameters: Mapping[str, Any]) -> list[Row]:
         groups: dict[tuple[str, bool, str], dict[str, list[str]]] = {}
-        for row in self._expand(parameters):
+        for row in self._around(parameters["frontier"]):
             label = next((each for each in parameters["labels"] if each in row["labels"]), "")
             links = groups.setdefault((row["type"], row["forward"], label), {})
             links.setdefault(row["tail"], []).append(row["id"])
@@ -139,15 +139,19 @@ class MemoryGraph:
         none = {"tail": None, "forward": None, "key": None, "type": None, "relationship": None}
         rows = [{**self._node(id_), **none} for id_ in parameters["ids"]]
         for hop in parameters["hops"]:
-            found = self._expand({"frontier": [hop["tail"]]})
+            found = self._around([hop["tail"]])
             rows += [row for row in found if all(row[key] == hop[key] for key in hop)]
         return rows
 
     def _expand(self, parameters: Mapping[str, Any]) -> list[Row]:
+        rows = self._around(parameters["frontier"])
+        return [{**row, "total": len(rows)} for row in rows[: parameters["row_cap"]]]
+
+    def _around(self, frontier: Sequence[str]) -> list[Row]:
         rows = []
         for source, type_, target, properties in self.relationships:
             for tail, other, forward in ((source, target, True), (target, source, False)):
-                if tail in parameters["frontier"]:
+                if tail in frontier:
                     row = {
                         **self._node(other),
                         "tail": tail,
@@ -159,5 +163,4 @@ class MemoryGraph:
                         "cut": False,
                     }
                     rows.append(row)
-        sent = rows[: parameters["row_cap"]]
-        return [{**row, "total": len(rows)} for row in sent]
+        return rows
