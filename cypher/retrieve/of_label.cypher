@@ -1,0 +1,17 @@
+// of_label: entities with a label, and what one property of each is
+// mode: read
+// param tenant: STRING
+// param label: STRING
+// param key: STRING of the property; empty for none
+// param most: INTEGER entities that are read
+// returns id: STRING
+// returns name: STRING
+// returns labels: LIST<STRING>
+// returns value: ANY null where the entity has no such property
+// order: by id, among those that are read
+// cost: a scan of the tenant's entities until most have the label
+MATCH (e:__Entity__ {tenant: $tenant})
+WHERE $label IN labels(e)
+WITH e LIMIT $most
+RETURN e.id AS id, e.name AS name, labels(e) AS labels, e[$key] AS value
+ORDER BY id
