@@ -33,6 +33,7 @@ SETTINGS_FILE = "pathrag.toml"
 RevisitPolicy = Literal["node", "edge", "topic", "none"]
 StartPolicy = Literal["anchors", "both", "seeds"]
 Strategy = Literal["auto", "paths", "chains", "both"]
+Intent = Literal["off", "weight"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,6 +311,9 @@ class SearchConfig:
             whatever the number of their paths; ``both``: chains first, then the paths of the best;
             ``auto``: with a reranker that was trained on chains both, or chains alone where nodes
             have nothing but names and types are few; else paths.
+        intent: ``weight``: the question's wording says whether it asks for the end of a path or for
+            something else (a property, a number, how two things are connected, …), and which type
+            of end it asks for; ``off``: every question asks for the end of a path, of any type.
         max_depth: Hops at most, 0 to 10; 0 ranks the seeds alone.
         min_depth: Below it each parent is guaranteed twice ``local_keep`` children.
         beam_width: Paths kept from one depth to the next, at least 1; with ``chains``, chains.
@@ -350,6 +354,7 @@ class SearchConfig:
     seed_k: int = 30
     start_from: StartPolicy = "anchors"
     strategy: Strategy = "auto"
+    intent: Intent = "weight"
     max_depth: int = 6
     min_depth: int = 1
     beam_width: int = 30
@@ -400,6 +405,7 @@ class SearchConfig:
             ("revisit", get_args(RevisitPolicy)),
             ("start_from", get_args(StartPolicy)),
             ("strategy", get_args(Strategy)),
+            ("intent", get_args(Intent)),
         ):
             if getattr(self, name) not in policies:
                 raise ConfigError(

@@ -387,7 +387,11 @@ class SearchStats:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The answer to one question; ``to_dict`` is the one JSON shape of CLI, library and HTTP."""
+    """The answer to one question; ``to_dict`` is the one JSON shape of CLI, library and HTTP.
+
+    ``shape`` is what the question asks for, as plain values: ``{"kind": "path"}``, or what
+    :meth:`pathrag_gds.retrieve.shape.Shape.to_dict` gives; empty where it was not looked for.
+    """
 
     question: str
     tenant: str
@@ -402,6 +406,7 @@ class SearchResult:
     seeds: tuple[Seed, ...] = ()
     warnings: tuple[str, ...] = ()
     patterns: tuple[Pattern, ...] = ()
+    shape: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain JSON values; two runs differ in ``stats.millis`` alone."""
@@ -412,6 +417,7 @@ class SearchResult:
             "question": self.question,
             "tenant": self.tenant,
             "method": self.method,
+            "shape": dict(self.shape),
             "outcome": self.outcome,
             "anchors": [
                 {"id": a.id, "name": a.name, "mention": a.mention, "score": a.score}

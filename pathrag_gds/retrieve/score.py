@@ -206,7 +206,7 @@ class Scorer:
 
     def _fitting(self, ends: Sequence[str], entities: Mapping[str, Entity]) -> list[float]:
         """Say how well the type of each end fits what is asked for, beside all types met so far."""
-        asked = asked_type(self.question)
+        asked = asked_type(self.question) if self.config.intent != "off" else ""
         matcher = matcher_of(self.reranker)
         if not self.config.weight_type or not asked or matcher is None:
             return [0.0] * len(ends)

@@ -25,6 +25,8 @@ from pathrag_gds.retrieve.language import language_warnings
 from pathrag_gds.retrieve.paths import PathBeam
 from pathrag_gds.retrieve.seeds import Seeds
 from pathrag_gds.retrieve.session import SearchContext, Session
+from pathrag_gds.retrieve.settle import beam_for, settle
+from pathrag_gds.retrieve.shaped import Reply
 from pathrag_gds.retrieve.statements import Request
 from pathrag_gds.types import (
     Answer,
@@ -84,14 +86,19 @@ def search(
         The result; the same for the same graph and arguments, ``stats.millis`` apart.
     """
     session = Session(question, config, context, trace, tuple(dict.fromkeys(start_ids)))
-    beam: Beam = ChainBeam(session) if session.choice.strategy == "chains" else PathBeam(session)
     found = yield from session.find_seeds()
-    beam.start(session.begin(found))
+    starts = session.begin(found)
+    beam = beam_for(session, session.shape) or _beam(session)
+    beam.start(starts)
     for depth in range(1, config.max_depth + 1):
         if not beam.alive or session.out_of_time():
             break
         yield from beam.go_deeper(depth)
     return (yield from _finish(session, beam, found))
+
+
+def _beam(session: Session) -> Beam:
+    return ChainBeam(session) if session.choice.strategy == "chains" else PathBeam(session)
 
 
 def _finish(session: Session, beam: Beam, found: Seeds) -> Steps:
@@ -105,12 +112,15 @@ def _finish(session: Session, beam: Beam, found: Seeds) -> Steps:
     answers = answers_of(
         session.question, ranked, found.anchors, _read_properties(session, ranked, found)
     )
+    reply = yield from settle(session, session.shape, ranked, found.anchors, answers)
+    if reply is not None:
+        answers, ranked = reply.answers, reply.paths or ranked
     session.millis["total"] = (session.context.clock() - session.began) * 1000
     return SearchResult(
         question=session.question,
         tenant=session.context.tenant,
         method="path",
-        outcome=_outcome(session, answers),
+        outcome=_outcome(session, answers, reply),
         anchors=found.anchors,
         answers=answers,
         paths=ranked,
@@ -134,7 +144,10 @@ def _finish(session: Session, beam: Beam, found: Seeds) -> Steps:
             *language_warnings(session.question),
             *found.warnings,
             *_unknown_starts(session, found),
+            *(reply.warnings if reply else ()),
         ),
+        patterns=reply.patterns if reply else (),
+        shape=session.shape.to_dict(),
     )
 
 
@@ -173,8 +186,10 @@ def _ranked(session: Session, rank: int, shown: Shown, sources: Mapping[str, Sou
     )
 
 
-def _outcome(session: Session, answers: Sequence[Answer]) -> Outcome:
+def _outcome(session: Session, answers: Sequence[Answer], reply: Reply | None) -> Outcome:
     if session.partial:
         return "partial"
+    if reply is not None:
+        return reply.outcome
     # A path that ends where the question begins may pass, and yet answers nothing.
     return "answered" if answers else "not_in_graph"

@@ -27,6 +27,7 @@ from pathrag_gds.retrieve.seeds import (
     read_seeds,
     seeds_request,
 )
+from pathrag_gds.retrieve.shapes import Shape, shape_of
 from pathrag_gds.retrieve.statements import Request, entity_of_row
 from pathrag_gds.retrieve.strategy import Choice, choose
 from pathrag_gds.types import Cut, DepthTrace, Entity, Path, Source
@@ -90,6 +91,7 @@ class Session:
         depth: Expansions that were run.
         candidates: Paths, or chains, that were considered.
         partial: The time was up.
+        shape: What the question asks for; known from :meth:`begin` on.
     """
 
     question: str
@@ -112,6 +114,7 @@ class Session:
     hop_filter: Predicate = field(init=False)
     choice: Choice = field(init=False)
     scorer: Scorer = field(init=False)
+    shape: Shape = field(init=False)
 
     def __post_init__(self) -> None:
         self.began = self.context.clock()
@@ -207,10 +210,21 @@ class Session:
         rows = yield from self.ask("hydrate", request)
         return {row["chunk"]: Source(row["chunk"], row["document"] or "") for row in rows}
 
+    def predicate(self, node: str, relationship: str) -> Predicate:
+        """Give the filters of the search on a node and on the relationship that leads to it."""
+        return _filter(self.config, node, relationship)
+
     # Starts, time, and what is told
 
     def begin(self, found: Seeds) -> tuple[str, ...]:
-        """Take in what the first statement found; give the nodes that paths start from."""
+        """Take in what the first statement found; give the nodes that paths start from.
+
+        Now it is known what are names in the question, and so what shape it has.
+        """
+        self.shape = Shape("path", self.question)
+        if self.config.intent != "off":
+            self.shape = shape_of(self.question, found.anchors, self.context.ontology)
+            self.scorer.question = self.shape.core
         self.entities.update(found.entities)
         self.link_score = {anchor.id: anchor.score for anchor in found.anchors}
         self.scorer.named = frozenset(self.link_score)

@@ -27,7 +27,7 @@ from pathrag_gds.retrieve.serialize import hop_sentence, relation_phrase
 from pathrag_gds.retrieve.shape import Shape
 from pathrag_gds.retrieve.when import Span, span_of_value
 from pathrag_gds.text import words
-from pathrag_gds.types import Answer, Chain, Entity, Outcome, Path, Pattern, RankedPath, Step
+from pathrag_gds.types import Answer, Chain, Edge, Entity, Outcome, Pattern, RankedPath, Step
 
 __all__ = [
     "Extreme",
@@ -54,12 +54,14 @@ class Reply:
     Attributes:
         warnings: Why not more.
         patterns: What the answers are complete sets of.
+        paths: To be shown instead of those that were found; empty for those.
     """
 
     answers: tuple[Answer, ...]
     outcome: Outcome
     warnings: tuple[str, ...] = ()
     patterns: tuple[Pattern, ...] = ()
+    paths: tuple[RankedPath, ...] = ()
 
 
 def _first_key(keys: Iterable[str], *entities: Entity) -> str:
@@ -140,7 +142,6 @@ def is_true(shape: Shape, question: str, ranked: Sequence[RankedPath]) -> Ranked
     """
     if len(shape.mentions) != 2 or shape.span is not None:
         return None
-    first = set(shape.mentions[0])
     for path in ranked:
         if path.path.depth != 1:
             continue
@@ -153,15 +154,20 @@ def is_true(shape: Shape, question: str, ranked: Sequence[RankedPath]) -> Ranked
             continue
         kinds = [set(node.labels) for node in path.nodes]
         apart = bool(kinds[0]) and bool(kinds[1]) and not kinds[0] & kinds[1]
-        active = hop.edge.source in first and not _passive(question)
-        acts = relation_phrase(hop.edge.type).split()[0].endswith("ed")
-        if apart or (acts and active):
+        if apart or _who_acts(hop.edge) in shape.mentions[1 if "by" in words(question) else 0]:
             return path
     return None
 
 
-def _passive(question: str) -> bool:
-    return "by" in words(question)
+def _who_acts(edge: Edge) -> str:
+    """Give the id of who does what a relationship says; empty where its type does not tell.
+
+    The source of ``DIRECTED`` and the target of ``directed_by``.
+    """
+    first, *rest = relation_phrase(edge.type).removeprefix("is ").split()
+    if not first.endswith("ed"):
+        return ""
+    return edge.target if rest[:1] == ["by"] else edge.source
 
 
 def _verb(word: str) -> str:

@@ -225,7 +225,7 @@ def show_checks(out: Console, checks: Iterable[Check]) -> None:
 def _show_answers(out: Console, result: SearchResult) -> None:
     from rich.text import Text
 
-    if result.outcome == "partial":
+    if result.outcome == "partial" and result.config.get("time_limit_s") is not None:
         out.print("Stopped at the time limit. This is the best so far.", style="yellow")
     if not result.answers:
         show_wrapped(out, nothing_passes(result), "")
@@ -247,6 +247,10 @@ def _show_answers(out: Console, result: SearchResult) -> None:
 
 def nothing_passes(result: SearchResult) -> str:
     """Say that a result without an answer has none."""
+    if result.outcome in ("partial", "unsupported") and result.paths:
+        return "No answer as it is asked; these paths are what the graph says of it."
+    if result.outcome == "unsupported":
+        return "No answer as it is asked."
     limit = result.config.get("min_score", 0)
     return (
         f"No path of tenant {plain(result.tenant)} answers this with a confidence of {limit} "

@@ -42,6 +42,7 @@ ALLOWED = {
     "ingest/link_chunks": {"(c:Chunk)": _OWN},
     "ingest/merge_chunks": {"(d:Document)": _OWN},
     "ingest/tenants": {"(e:__Entity__)": _ALL, "(c:Chunk)": _ALL},
+    "retrieve/between": {"()": "where the hop before ended"},
     "schema/all_entities": {"(e:__Entity__)": "counts all, to know how crowded an index is"},
 }
 # Schema statements are about all tenants: an index has no tenant.

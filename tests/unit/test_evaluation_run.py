@@ -199,8 +199,14 @@ PROBED = (
 )
 
 
+def shapeless(*questions: Question) -> Setting:
+    """Ask as if every question led to the end of a path, so that a count is missed."""
+    made = setting(*questions)
+    return replace(made, config=made.config.with_(intent="off"))
+
+
 def test_probes_are_judged_by_what_their_shape_expects(tmp_path: Path) -> None:
-    summary = go(setting(*PROBED), tmp_path)
+    summary = go(shapeless(*PROBED), tmp_path)
     rows = rows_of(tmp_path)
     assert (rows["tale:p1"]["right"], rows["tale:p1"]["hit@1"]) == (1.0, 1.0)
     # A number is nothing of the graph: there is no entity to hit, and none to have lost.
@@ -217,7 +223,7 @@ def test_probes_are_judged_by_what_their_shape_expects(tmp_path: Path) -> None:
 
 
 def test_parts_are_summed_up_as_one(tmp_path: Path) -> None:
-    first = setting(*PROBED)
+    first = shapeless(*PROBED)
     other = replace(first, dataset=replace(dataset(*ASKED), name="other"))
     summaries = [go(made, tmp_path) for made in (first, other)]
     # Rows that a run of more questions left behind are no part of this one.

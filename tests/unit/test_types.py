@@ -107,6 +107,7 @@ def test_the_json_shape() -> None:
         "question",
         "tenant",
         "method",
+        "shape",
         "outcome",
         "anchors",
         "answers",
