@@ -29,6 +29,7 @@ __all__ = [
     "keys_by_words",
     "measure_of",
     "measures_said",
+    "verbs_of_time",
 ]
 
 # What keys and questions call each measure; the likelier meaning of a key first.
@@ -261,6 +262,12 @@ def measures_said(text: str) -> tuple[str, ...]:
     ``"was born"`` gives ``("birth",)``.
     """
     return next((measures for verbs, measures in _SAID_BY if verbs.search(text)), ())
+
+
+def verbs_of_time(text: str) -> frozenset[str]:
+    """Give the words of a text that say what a time is of: "came", "out", "released"."""
+    found = (match[0] for verbs, _ in _SAID_BY for match in verbs.finditer(text))
+    return frozenset(word for verb in found for word in verb.split())
 
 
 def any_of(adjectives: Iterable[str]) -> str:

@@ -17,6 +17,7 @@ from pathrag_gds.retrieve.attributes import (
     TIME_MEASURES,
     keys_by_measure,
     measures_said,
+    verbs_of_time,
 )
 from pathrag_gds.retrieve.beam import Beam
 from pathrag_gds.retrieve.evidence import BetweenBeam, NamedBeam
@@ -172,8 +173,8 @@ def _kind_of(session: Session, shape: Shape) -> _Kind | None:
     types = [t for t in session.context.ontology.entity_types if t.name]
     fitting = [t for t in types if stems(relation_phrase(t.name)) == stems(noun)]
     said = " ".join([noun, *shape.keys])
-    rest = [w for w in unaccounted(shape.core, [], said) if w not in _OF_ALL]
-    if len(fitting) != 1 or any(not measures_said(word) for word in rest):
+    rest = {*unaccounted(shape.core, [], said)} - _OF_ALL - verbs_of_time(shape.core)
+    if len(fitting) != 1 or rest:
         return None
     (kind,) = fitting
     if shape.span is None:
