@@ -91,7 +91,7 @@ def settle(
         otherwise: The answers of a question that leads to the end of a path.
     """
     if shape.kind == "property":
-        return _property(session, shape, ranked, anchors)
+        return _property(session, shape, ranked, anchors, otherwise)
     if shape.kind == "relation":
         return _relation(session, shape, ranked)
     if shape.kind == "comparison":
@@ -127,7 +127,11 @@ def _with_ranks(reply: Reply | None, ranked: Sequence[RankedPath]) -> Reply | No
 
 
 def _property(
-    session: Session, shape: Shape, ranked: Sequence[RankedPath], anchors: Sequence[Anchor]
+    session: Session,
+    shape: Shape,
+    ranked: Sequence[RankedPath],
+    anchors: Sequence[Anchor],
+    otherwise: Sequence[Answer],
 ) -> Reply | None:
     ranks = {path.path.start: path.rank for path in ranked if not path.path.hops}
     values = named_values(shape, session.entities)
@@ -140,6 +144,8 @@ def _property(
     values = end_values(shape, ranked, (anchor.id for anchor in anchors))
     if values:
         return Reply(values, "answered")
+    if any(answer.kind == "value" for answer in otherwise):
+        return None
     return Reply((), "partial", (f"Nothing that was found has {' or '.join(shape.keys)}.",))
 
 

@@ -170,6 +170,7 @@ _FORMS: tuple[tuple[re.Pattern[str], _Keys], ...] = tuple(
     )
 )
 _ONE = re.compile(rf"{NAMED}$")
+_PART = re.compile(rf"{NAMED} 's (?P<part>[a-z]+)$")
 # What says that the thing is found by way of another.
 _LEADS = re.compile(r"\b(?:of|by|in|from|with|for|that|which|who|whose|where|at|on)\b|'s")
 
@@ -182,7 +183,15 @@ def property_shape(asked: Asked) -> Shape | None:
         if match is None or not keys:
             continue
         start, end = match.span("of")
-        of_end = _ONE.match(match["of"]) is None
+        part = _PART.match(match["of"])
+        parted = (
+            keys_by_words(f"{part['part']} {match.groupdict().get('what', '')}", asked.keys)
+            if part
+            else ()
+        )
+        # The colour of his fur is his fur_color, not a property of a fur.
+        keys = parted or keys
+        of_end = not parted and _ONE.match(match["of"]) is None
         if of_end and not _LEADS.search(match["of"]):
             continue
         owner = asked.wording.original(start, end)

@@ -415,6 +415,7 @@ def span(first: tuple[int, int, int] | None, end: tuple[int, int, int] | None) -
         ("How much does the Blue Lamp cost?", {"keys": ("listPriceEur",)}),
         ("How many units of the Blue Lamp are in stock?", {"keys": ("unitsInStock",)}),
         ("What is the colour of Otto?", {"keys": ("fur_color",)}),
+        ("What colour is Otto's fur?", {"keys": ("fur_color",), "of_end": False}),
         ("How long is the Fram?", {"keys": ("runtime", "length_m")}),
         ("How are Otto and Ada Berg related?", {"mentions": (("otto",), ("ada berg",))}),
         ("How are Otto and Mister Nobody related?", {"mentions": (("otto",),)}),
