@@ -28,6 +28,7 @@ __all__ = [
     "nothing_passes",
     "prompt_summary",
     "properties_text",
+    "shape_text",
     "show_checks",
     "show_citations",
     "show_demo",
@@ -55,6 +56,8 @@ _LEFT_OUT = {
     "top_k": "beyond --top-k",
     "time_limit": "not scored within --time-limit-s",
 }
+# Answers of a complete set that are printed; --json has them all.
+_SHOWN_ANSWERS = 20
 _NOT_IN_PROMPT = {
     "budget": "beyond --budget",
     "chunk_budget": "beyond --chunk-budget",
@@ -84,6 +87,10 @@ def show_explanation(out: Console, explanation: Explanation, *, rows: int = 5) -
 
     result = explanation.result
     names = {node: name for depth in explanation.depths for node, name in depth.names.items()}
+    if shape := shape_text(result.shape):
+        out.print("Shape: what the question asks for", style="bold")
+        show_wrapped(out, shape, "  ")
+        out.print()
     out.print("Anchors: entities that the question names", style="bold")
     show_table(
         out,
@@ -123,6 +130,25 @@ def show_explanation(out: Console, explanation: Explanation, *, rows: int = 5) -
         show_wrapped(out, f"left out: {told}", "")
         out.print()
     show_result(out, result)
+
+
+def shape_text(shape: Mapping[str, Any]) -> str:
+    """Say what a question asks for, in one line; empty where that was not looked for.
+
+    ``count; noun: films; time: from 1991-01-01``.
+    """
+    told = [str(shape["kind"])] if shape else []
+    for key, value in shape.items():
+        if key == "time":
+            bounds = (("from", value["start"]), ("before", value["end"]))
+            value = " ".join(f"{word} {day}" for word, day in bounds if day)
+        elif isinstance(value, list):
+            value = ", ".join(
+                "/".join(map(str, v)) if isinstance(v, list) else str(v) for v in value
+            )
+        if key not in ("kind", "larger"):
+            told.append(f"{key.replace('_', ' ')}: {value}" if value is not True else key)
+    return plain("; ".join(told))
 
 
 def left_out(result: SearchResult) -> str:
@@ -232,16 +258,19 @@ def _show_answers(out: Console, result: SearchResult) -> None:
         out.print('See why: pathrag explain "…"', style="dim")
         out.print()
         return
-    for number, answer in enumerate(result.answers):
+    for number, answer in enumerate(result.answers[:_SHOWN_ANSWERS]):
         head = "Answer  " if number == 0 else "   also "
         style = "bold green" if number == 0 else ""
         paths = ", ".join(f"{rank}" for rank in answer.paths)
-        where = f"  (confidence {answer.confidence:.2f}; path {paths})"
+        where = f"  (confidence {answer.confidence:.2f}{f'; path {paths}' if paths else ''})"
         line = Text.assemble((answer_text(answer), style), (where, "dim"))
         pieces = list(line.wrap(out, max(out.width - len(head), MIN_WIDTH)))
         for piece in pieces:
             piece.rstrip()
         _show_lines(out, head, pieces)
+    more = len(result.answers) - _SHOWN_ANSWERS
+    if more > 0:
+        out.print(f"   and {more:,} more: --json lists them all", style="dim")
     out.print()
 
 
@@ -262,6 +291,8 @@ def answer_text(answer: Answer) -> str:
     """Say what an answer is: a name, or a property of one and its value."""
     if answer.kind == "entity":
         return plain(answer.name)
+    if answer.kind == "boolean":
+        return "yes" if answer.value else "no"
     if answer.property:
         return plain(f"{answer.property} of {answer.name}: {_value(answer.value)}")
     return plain(answer.name if answer.value is None else _value(answer.value))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import pytest
 from rich.console import Console
 
-from pathrag_gds.serve.results import show_result
+from pathrag_gds.serve.results import answer_text, nothing_passes, shape_text, show_result
 from pathrag_gds.serve.terminal import plain, show_table
 from pathrag_gds.types import (
     Answer,
@@ -118,3 +119,48 @@ def test_an_empty_table_says_so() -> None:
     stream = io.StringIO()
     show_table(Console(file=stream), ("name",), [], empty="nothing")
     assert stream.getvalue() == "(nothing)\n\n"
+
+
+def test_answers_of_every_kind() -> None:
+    told = [
+        Answer("number", "", "", value=12, paths=(1,)),
+        Answer("boolean", "", "", value=True),
+        Answer("boolean", "heat", "Heat", "year", value=False),
+        Answer("relation", "b", "B", value="A knows B."),
+        Answer("value", "ada", "Ada", "born", 1950),
+    ]
+    assert [answer_text(answer) for answer in told] == [
+        "12",
+        "yes",
+        "no",
+        "A knows B.",
+        "born of Ada: 1950",
+    ]
+
+
+def test_many_answers_are_cut_off() -> None:
+    answers = tuple(Answer("entity", f"e{n}", f"E{n}", confidence=0.5) for n in range(25))
+    lines = shown(replace(chain("a", "b"), answers=answers))
+    assert lines[0] == "Answer  E0  (confidence 0.50)"
+    assert lines[20] == "   and 5 more: --json lists them all"
+
+
+def test_a_shape_in_one_line() -> None:
+    shape = {
+        "kind": "count",
+        "properties": ["year"],
+        "mentions": [["a", "b"], ["c"]],
+        "time": {"start": "1991-01-01", "end": None},
+        "larger": [True],
+        "yes_no": True,
+    }
+    assert shape_text(shape) == (
+        "count; properties: year; mentions: a/b, c; time: from 1991-01-01; yes_no"
+    )
+    assert shape_text({}) == ""
+
+
+def test_what_is_not_answered_says_what_the_paths_are() -> None:
+    result = replace(chain("a", "b"), answers=(), outcome="unsupported")
+    assert nothing_passes(result).startswith("No answer as it is asked; these paths")
+    assert nothing_passes(replace(result, paths=())) == "No answer as it is asked."
