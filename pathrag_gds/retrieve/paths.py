@@ -67,6 +67,8 @@ class PathBeam:
             predicate=session.hop_filter,
             vector=context.question_vector,
             vector_property=context.vector_property,
+            max_rows=config.max_rows,
+            max_bytes=config.max_bytes,
         )
         if request is None:
             return
