@@ -18,7 +18,8 @@
 UNWIND $sources AS source
 UNWIND $targets AS target
 WITH source, target WHERE source <> target
-MATCH (a:__Entity__ {tenant: $tenant, id: source}), (b:__Entity__ {tenant: $tenant, id: target})
+MATCH (a:__Entity__ {tenant: $tenant, id: source})
+MATCH (b:__Entity__ {tenant: $tenant, id: target})
 MATCH p = SHORTEST 50 (a)
     (()-[r${types}]-(m:__Entity__
         WHERE $tenant IN [m.tenant] AND NOT type(r) IN $structural ${filter})){1,${depth}}

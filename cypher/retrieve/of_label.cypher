@@ -9,9 +9,9 @@
 // returns labels: LIST<STRING>
 // returns value: ANY null where the entity has no such property
 // order: by id, among those that are read
-// cost: a scan of the tenant's entities until most have the label
+// cost: the tenant's entries of the index on (tenant, id) until most have the label
 MATCH (e:__Entity__ {tenant: $tenant})
-WHERE $label IN labels(e)
+WHERE e.id IS NOT NULL AND $label IN labels(e)
 WITH e LIMIT $most
 RETURN e.id AS id, e.name AS name, labels(e) AS labels, e[$key] AS value
 ORDER BY id

@@ -46,6 +46,8 @@ _SLOTS: Mapping[str, str] = {
     "index": "`entity_embedding`",
     "filter": "",
     "limit": "$cap",
+    "types": "",
+    "depth": "3",
     "facts": "AND NOT type(r) IN $structural",
     "shown": ".*, embedding: null",
     "found": "MATCH (node:__Entity__ {tenant: $tenant}) WHERE node.id IN $topics "
