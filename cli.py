@@ -123,6 +123,8 @@ def query(
     pathrag query "…" --cypher
     pathrag query "What is Scrooge's family like?" --method community
     """
+    if replace and save is None:
+        raise click.UsageError("--replace needs --save NAME.")
     if options["method"] == "community":
         if cypher or save is not None:
             raise click.UsageError("--cypher and --save do not go with --method community.")

@@ -206,3 +206,9 @@ def test_without_a_pattern_there_is_nothing_to_save(monkeypatch: pytest.MonkeyPa
     assert outcome.exit_code == 1
     assert "none to save" in outcome.stderr
     assert "pathrag explain" in outcome.stderr
+
+
+def test_replace_needs_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    outcome = query(monkeypatch, result(pattern(), of=[0]), "--replace")
+    assert outcome.exit_code == 2
+    assert "--replace needs --save NAME." in outcome.stderr
