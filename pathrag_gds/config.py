@@ -34,6 +34,16 @@ RevisitPolicy = Literal["node", "edge", "topic", "none"]
 StartPolicy = Literal["anchors", "both", "seeds"]
 Strategy = Literal["auto", "paths", "chains", "both"]
 Intent = Literal["off", "weight"]
+Pruner = Literal[
+    "beam",
+    "flow:paper",
+    "flow:reference",
+    "flow:pagerank",
+    "flow:yens",
+    "flow:maxflow",
+    "flow:steiner",
+]
+FlowEnds = Literal["auto", "between", "outward"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,6 +357,18 @@ class SearchConfig:
         labels: Labels that seeds and neighbours must have one of; empty for all.
         node_filter: In neo4j-graphrag's syntax, on seeds and on every node after the start.
         relationship_filter: The same on every relationship.
+        pruner: ``beam``: the reranker chooses what is extended, depth by depth. ``flow:…``: flow
+            chooses paths in what lies around the starts, and the reranker ranks them: ``paper`` and
+            ``reference`` as PathRAG's paper and its published code have it, ``pagerank``, ``yens``,
+            ``maxflow`` and ``steiner`` by Graph Data Science.
+        flow_ends: With flow, ``between``: paths run from start to start, and what lies on them may
+            be the answer. ``outward``: from each start to all that it reaches. ``auto``: between
+            where there are several starts.
+        flow_hops: With flow, hops of a path at most, from 1 to 4.
+        flow_paths: With flow, paths that it keeps for the reranker, at least 1.
+        flow_decay: With flow, what is left of it after a hop; above 0, at most 1.
+        flow_threshold: With flow, where it stops; at least 0. By default that of the way.
+        weight_flow: With flow, weight of a path's flow beside the reranker's score; at least 0.
         time_limit_s: Stop after so many seconds and give the best so far, outcome ``partial``.
     """
 
@@ -380,6 +402,13 @@ class SearchConfig:
     labels: tuple[str, ...] = ()
     node_filter: Mapping[str, Any] = field(default_factory=dict)
     relationship_filter: Mapping[str, Any] = field(default_factory=dict)
+    pruner: Pruner = "beam"
+    flow_ends: FlowEnds = "auto"
+    flow_hops: int = 3
+    flow_paths: int = 200
+    flow_decay: float = 0.8
+    flow_threshold: float | None = None
+    weight_flow: float = 0.0
     time_limit_s: float | None = None
 
     def __post_init__(self) -> None:
@@ -397,6 +426,8 @@ class SearchConfig:
             ("local_keep", 0, 100_000),
             ("rerank_limit", 0, 10_000_000),
             ("text_budget", 0, 1_000_000),
+            ("flow_hops", 1, 4),
+            ("flow_paths", 1, 100_000),
         ):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
@@ -406,6 +437,8 @@ class SearchConfig:
             ("start_from", get_args(StartPolicy)),
             ("strategy", get_args(Strategy)),
             ("intent", get_args(Intent)),
+            ("pruner", get_args(Pruner)),
+            ("flow_ends", get_args(FlowEnds)),
         ):
             if getattr(self, name) not in policies:
                 raise ConfigError(
@@ -420,18 +453,33 @@ class SearchConfig:
             "weight_similarity",
             "weight_type",
             "weight_link",
+            "weight_flow",
+            "flow_decay",
+            "flow_threshold",
             "time_limit_s",
         ):
             value = getattr(self, name)
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            if not (number and math.isfinite(value)) and (name, value) != ("time_limit_s", None):
+            missing = value is None and name in ("flow_threshold", "time_limit_s")
+            if not (number and math.isfinite(value)) and not missing:
                 raise ConfigError(f"{name} must be a number, not {value!r}.")
         if self.time_limit_s is not None and not self.time_limit_s > 0:
             raise ConfigError(f"time_limit_s must be above 0, not {self.time_limit_s!r}.")
         for name in ("min_score", "weight_chain"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"{name} must be from 0 to 1, not {getattr(self, name)!r}.")
-        for name in ("weight_similarity", "weight_type"):
+        if not 0 < self.flow_decay <= 1:
+            raise ConfigError(f"flow_decay must be above 0, at most 1, not {self.flow_decay!r}.")
+        if self.flow_threshold is not None and not self.flow_threshold >= 0:
+            raise ConfigError(
+                f"flow_threshold must not be below 0, but is {self.flow_threshold!r}."
+            )
+        if self.weight_flow and self.pruner == "beam":
+            raise ConfigError(
+                "weight_flow needs a flow, and the pruner is the beam.",
+                hint="Give --pruner flow:paper, or another flow.",
+            )
+        for name in ("weight_similarity", "weight_type", "weight_flow"):
             if not getattr(self, name) >= 0:
                 raise ConfigError(f"{name} must not be below 0, but is {getattr(self, name)!r}.")
         for name in ("rel_types", "labels"):

@@ -468,8 +468,10 @@ class PathRAG:
         start_ids: Sequence[str],
         trace: list[DepthTrace] | None,
     ) -> SearchResult:
+        from pathrag_gds.retrieve.flow_search import check_pruner
         from pathrag_gds.retrieve.search import run, search
 
+        check_pruner(self.database, config.pruner)
         warnings = list(context.warnings)
         types = {t.name for t in context.ontology.relation_types}
         for name in config.rel_types:

@@ -89,6 +89,7 @@ class MemoryGraph:
         return {
             "retrieve/seeds": self._seeds,
             "retrieve/expand": self._expand,
+            "retrieve/subgraph": self._subgraph,
             "retrieve/expand_chains": self._expand_chains,
             "retrieve/hydrate_hops": self._hydrate_hops,
             "retrieve/hydrate": lambda p: [self._node(id_) for id_ in p["ids"]],
@@ -142,6 +143,29 @@ class MemoryGraph:
             found = self._around([hop["tail"]])
             rows += [row for row in found if all(row[key] == hop[key] for key in hop)]
         return rows
+
+    def _subgraph(self, parameters: Mapping[str, Any]) -> list[Row]:
+        near, read = set(parameters["starts"]), set()
+        for _ in range(parameters["rounds"]):
+            found = {i for i, r in enumerate(self.relationships) if near & {r[0], r[2]}}
+            read |= found
+            near |= {self.relationships[i][end] for i in found for end in (0, 2)}
+        degree = {id_: sum(id_ in (r[0], r[2]) for r in self.relationships) for id_ in self._ids()}
+        return [
+            {
+                "tail": source,
+                "id": target,
+                "forward": True,
+                "key": properties.get("key", f"{source}-{type_}-{target}"),
+                "type": type_,
+                "relationship": properties,
+                "tail_degree": degree[source],
+                "head_degree": degree[target],
+                "left_out": 0,
+            }
+            for i, (source, type_, target, properties) in enumerate(self.relationships)
+            if i in read
+        ]
 
     def _expand(self, parameters: Mapping[str, Any]) -> list[Row]:
         rows = self._around(parameters["frontier"])

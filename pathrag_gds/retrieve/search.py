@@ -21,13 +21,14 @@ from pathrag_gds.models.reranker import reads_chains
 from pathrag_gds.retrieve.answers import answers_of, properties_to_read
 from pathrag_gds.retrieve.beam import Beam, Shown
 from pathrag_gds.retrieve.chains import ChainBeam
+from pathrag_gds.retrieve.flow_search import FlowBeam
 from pathrag_gds.retrieve.language import language_warnings
 from pathrag_gds.retrieve.paths import PathBeam
 from pathrag_gds.retrieve.seeds import Seeds
 from pathrag_gds.retrieve.session import SearchContext, Session
 from pathrag_gds.retrieve.settle import beam_for, settle
 from pathrag_gds.retrieve.shaped import Reply
-from pathrag_gds.retrieve.statements import Request
+from pathrag_gds.retrieve.statements import Request, perform
 from pathrag_gds.types import (
     Answer,
     DepthTrace,
@@ -50,7 +51,7 @@ def run(db: QueryRunner, steps: Steps) -> SearchResult:
         request = next(steps)
         while True:
             try:
-                rows = db.run(request.query, **request.parameters)
+                rows = perform(db, request)
             except QueryTimeout as error:
                 request = steps.throw(error)
             else:
@@ -88,7 +89,7 @@ def search(
     session = Session(question, config, context, trace, tuple(dict.fromkeys(start_ids)))
     found = yield from session.find_seeds()
     starts = session.begin(found)
-    beam = beam_for(session, session.shape) or _beam(session)
+    beam = _beam(session)
     beam.start(starts)
     for depth in range(1, config.max_depth + 1):
         if not beam.alive or session.out_of_time():
@@ -98,6 +99,12 @@ def search(
 
 
 def _beam(session: Session) -> Beam:
+    # Who asks for a flow gets it, whatever the shape of the question.
+    if session.config.pruner != "beam":
+        return FlowBeam(session)
+    shaped = beam_for(session, session.shape)
+    if shaped is not None:
+        return shaped
     return ChainBeam(session) if session.choice.strategy == "chains" else PathBeam(session)
 
 

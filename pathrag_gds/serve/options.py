@@ -33,6 +33,9 @@ __all__ = [
     "server_options",
 ]
 
+# A longer list of values would push the help of an option out of the page; its text names them.
+_LONGEST_CHOICE = 50
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 SETTING_NAMES = tuple(f.name for f in fields(Settings) if f.name not in ("password", "source"))
@@ -203,6 +206,8 @@ def _field_option(item: Field[Any], kind: Any, description: str) -> Callable[[An
         default = None
     elif typing.get_origin(kind) is Literal:
         settings["type"] = click.Choice(typing.get_args(kind))
+        if len("|".join(typing.get_args(kind))) > _LONGEST_CHOICE:
+            settings["metavar"] = "NAME"
     elif typing.get_origin(kind) is tuple:
         settings |= {"multiple": True, "metavar": "NAME"}
         description += " Repeat the option for more."

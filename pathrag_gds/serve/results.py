@@ -45,6 +45,8 @@ CUT_REASONS = {
     "duplicate": "found already, by another way",
     "min_prefix": "lead on less surely than --min-prefix",
     "expand_per_path": "extensions of a path beyond --expand-per-path",
+    "flow_nodes": "nodes whose surroundings were not read",
+    "flow_paths": "less reliable by flow, beyond --flow-paths",
     "rerank_limit": "not scored, beyond --rerank-limit",
     "revisit": "would go back (--revisit)",
     "row_cap": "not read, beyond --max-rows",
