@@ -45,7 +45,7 @@ def main() -> int:
     parser.add_argument("--lane", default="lts", help="embedded server to start")
     parser.add_argument("--uri", help="use this server instead; tenant metaqa is written to it")
     given = parser.parse_args()
-    with _server(given) as connection, Database(connection) as db:
+    with server(given) as connection, Database(connection) as db:
         up(db)
         result: dict[str, Any] = {
             "versions": {
@@ -107,7 +107,8 @@ def _say(progress: LoadProgress | EmbedProgress) -> None:
 
 
 @contextmanager
-def _server(given: argparse.Namespace) -> Iterator[Connection]:
+def server(given: argparse.Namespace) -> Iterator[Connection]:
+    """Give the server that the options name: one that runs, or an embedded one for the while."""
     if given.uri:
         yield Connection(
             given.uri,
