@@ -26,7 +26,6 @@ from pathrag_gds.graph.gds_client import (
     question_graph,
 )
 from pathrag_gds.graph.queries import Query, load
-from pathrag_gds.ingest import load_files
 from pathrag_gds.migrate import up
 from pathrag_gds.retrieve.flow import FlowOptions, Subgraph, Threshold, walk_resource
 from pathrag_gds.retrieve.flow_between import between
@@ -468,9 +467,7 @@ def test_a_tenants_graph_survives_a_restart_of_the_server(
     try:
         with Database(start(tmp_path, lane, probe=probe_gds)) as db:
             up(db)
-            file = tmp_path / "graph.jsonl"
-            file.write_text('{"source": "a", "target": "b", "type": "R"}\n', encoding="utf-8")
-            load_files(db, [file], tenant="t")
+            db.run(CREATE, tenant="t", pairs=[["a", "b"]])
             before = tenant_resource(db, "t", ["a"])
         stop(tmp_path)
         with Database(start(tmp_path, lane, probe=probe_gds)) as db:
