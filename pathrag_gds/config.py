@@ -340,6 +340,9 @@ class SearchConfig:
         rerank_limit: Texts scored per depth at most; 0 for all. Parents take turns, each with its
             most similar node.
         text_budget: Tokens of a path's text at most, as far as the encoder reads; 0 for all that.
+        patterns: Best groups of paths that become queries, which count their answers and, with
+            ``chains``, give all of them; 0 for none.
+        max_answers: Answers of each of these that are given, at least 1.
         min_score: Paths whose confidence is below are left out of the result.
         revisit: ``node``: no node twice in a path; ``edge``: no relationship twice; ``topic``:
             never back to the start; ``none``: anything.
@@ -389,6 +392,8 @@ class SearchConfig:
     local_keep: int = 2
     rerank_limit: int = 200
     text_budget: int = 64
+    patterns: int = 3
+    max_answers: int = 1_000
     min_score: float = 0.15
     revisit: RevisitPolicy = "node"
     normalize_within_depth: bool = False
@@ -426,6 +431,8 @@ class SearchConfig:
             ("local_keep", 0, 100_000),
             ("rerank_limit", 0, 10_000_000),
             ("text_budget", 0, 1_000_000),
+            ("patterns", 0, 100),
+            ("max_answers", 1, 10_000),
             ("flow_hops", 1, 4),
             ("flow_paths", 1, 100_000),
         ):

@@ -92,6 +92,8 @@ class MemoryGraph:
             "retrieve/subgraph": self._subgraph,
             "retrieve/expand_chains": self._expand_chains,
             "retrieve/hydrate_hops": self._hydrate_hops,
+            # Patterns are held against a real server: here their statement brings nothing.
+            "retrieve/answers": (),
             "retrieve/hydrate": lambda p: [self._node(id_) for id_ in p["ids"]],
             "retrieve/provenance": lambda p: [
                 {"chunk": c, "document": self.documents.get(c)} for c in p["chunk_ids"]

@@ -42,7 +42,7 @@ def ask(
     **overrides: Any,
 ) -> SearchResult:
     made = replace(context(graph, WordOverlapReranker(scores)), **(changes or {}))
-    config = (config or SearchConfig(min_score=0.0, min_prefix=0.0)).with_(**overrides)
+    config = (config or SearchConfig(min_score=0.0, min_prefix=0.0, patterns=0)).with_(**overrides)
     return run(
         database or RecordingDatabase(graph.answers),
         search(question, config, made, trace, start_ids=start_ids),

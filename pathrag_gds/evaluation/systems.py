@@ -184,13 +184,18 @@ class _Search:
 
 
 def same_chain(explanation: Explanation) -> frozenset[AnswerKey]:
-    """Give the answers of the paths that have the relations and the start of the first answer's.
+    """Give the answers that have the relations and the start of the first answer's.
 
-    That is the set a question asks for ("which films …"): one chain, all its ends.
+    That is the set a question asks for ("which films …"): one chain, all its ends. They are those
+    of its pattern; without one, those of the paths that are shown.
     """
     result = explanation.result
     if not result.answers:
         return frozenset()
+    if (pattern := result.answers[0].pattern) is not None:
+        return frozenset((a.id, a.property) for a in result.answers if a.pattern == pattern)
+    if not result.answers[0].paths:
+        return frozenset({(result.answers[0].id, result.answers[0].property)})
     first = _chain(result.paths[result.answers[0].paths[0] - 1])
     ranks = {path.rank for path in result.paths if _chain(path) == first}
     return frozenset((a.id, a.property) for a in result.answers if not ranks.isdisjoint(a.paths))

@@ -3,11 +3,12 @@
 :func:`search` is a generator: it yields a :class:`~pathrag_gds.retrieve.statements.Request` and is
 sent the rows. So it is tested without a server, and another driver could await each statement::
 
-    seeds → score → (expand → score → prune) × depth → hydrate → provenance
+    seeds → score → (expand → score → prune) × depth → hydrate → provenance → answers
 
-One statement each, so a search of depth *d* makes *d* + 3 round trips, whatever the beam width
-(one more only if an index had to be asked again because of other tenants' rows). The beam holds
-whole paths (:mod:`.paths`) or chains of relations (:mod:`.chains`).
+One statement each, so a search of depth *d* makes *d* + 4 round trips, whatever the beam width,
+*d* + 3 where no patterns are wanted (one more only if an index had to be asked again because of
+other tenants' rows). The beam holds whole paths (:mod:`.paths`) or chains of relations
+(:mod:`.chains`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pathrag_gds.models.reranker import reads_chains
 from pathrag_gds.retrieve.answers import answers_of, properties_to_read
 from pathrag_gds.retrieve.beam import Beam, Shown
 from pathrag_gds.retrieve.chains import ChainBeam
+from pathrag_gds.retrieve.complete import ask_patterns, fill_in, mark
 from pathrag_gds.retrieve.flow_search import FlowBeam
 from pathrag_gds.retrieve.language import language_warnings
 from pathrag_gds.retrieve.paths import PathBeam
@@ -33,6 +35,7 @@ from pathrag_gds.types import (
     Answer,
     DepthTrace,
     Outcome,
+    Pattern,
     RankedPath,
     ResultHop,
     SearchResult,
@@ -110,7 +113,7 @@ def _beam(session: Session) -> Beam:
 
 def _finish(session: Session, beam: Beam, found: Seeds) -> Steps:
     """Choose the results, fetch what is shown of them, and say what it cost."""
-    shown, _ = beam.choose()
+    shown, groups = beam.choose()
     sources: dict[str, Source] = {}
     if session.start_rank:
         shown = yield from beam.hydrate(shown)
@@ -120,8 +123,16 @@ def _finish(session: Session, beam: Beam, found: Seeds) -> Steps:
         session.question, ranked, found.anchors, _read_properties(session, ranked, found)
     )
     reply = yield from settle(session, session.shape, ranked, found.anchors, answers)
+    patterns: tuple[Pattern, ...] = ()
     if reply is not None:
-        answers, ranked = reply.answers, reply.paths or ranked
+        answers, ranked, patterns = reply.answers, reply.paths or ranked, reply.patterns
+    elif groups:
+        named = [anchor.id for anchor in found.anchors]
+        asked = yield from ask_patterns(session, groups, named)
+        if isinstance(beam, ChainBeam):
+            answers, patterns = fill_in(answers, shown, groups, asked)
+        else:
+            answers, patterns = mark(answers, shown, asked)
     session.millis["total"] = (session.context.clock() - session.began) * 1000
     return SearchResult(
         question=session.question,
@@ -153,7 +164,7 @@ def _finish(session: Session, beam: Beam, found: Seeds) -> Steps:
             *_unknown_starts(session, found),
             *(reply.warnings if reply else ()),
         ),
-        patterns=reply.patterns if reply else (),
+        patterns=patterns,
         shape=session.shape.to_dict(),
     )
 

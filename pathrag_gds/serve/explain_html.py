@@ -417,6 +417,7 @@ def _end(result: SearchResult) -> list[str]:
     """Tell what was left out when the search ended, what it cost, and how it was set."""
     stats = result.stats
     told = left_out(result)
+    strategy = f"{stats.strategy} ({stats.strategy_reason})."
     settings = [
         (html_text(name), html_text(json.dumps(value, ensure_ascii=False, default=str)))
         for name, value in sorted(result.config.items())
@@ -427,6 +428,7 @@ def _end(result: SearchResult) -> list[str]:
         *([f"<p>Left out: {html_text(told)}</p>"] if told else []),
         f"<p>Depth {stats.depth}, {stats.round_trips:,} round trips, {stats.candidates:,} paths, "
         f"{stats.texts_scored:,} texts scored.</p>",
+        *([f"<p>Strategy: {html_text(strategy)}</p>"] if stats.strategy else []),
         "<details>",
         "<summary>Options of the search</summary>",
         *_table(("option", "value"), settings, empty="None."),

@@ -110,6 +110,10 @@ def show_explanation(out: Console, explanation: Explanation, *, rows: int = 5) -
         ("entity", "id", "similarity", "fused"),
         [(names.get(s.id, ""), s.id, f"{s.similarity:.3f}", f"{s.fused:.4f}") for s in seeds],
     )
+    if result.stats.strategy:
+        told = f"Strategy: {result.stats.strategy} ({result.stats.strategy_reason})"
+        show_wrapped(out, plain(told), "")
+        out.print()
     for depth in explanation.depths:
         kept = [p for p in depth.paths if not p.reason]
         cut = [p for p in depth.paths if p.reason]

@@ -77,7 +77,7 @@ def test_load_embed_and_ask(migrated: Database, pathrag: Run) -> None:
     assert outcome.stderr == ""
     assert told["outcome"] == "answered"
     assert "kitchen" in {node["id"] for path in told["paths"] for node in path["nodes"]}
-    assert told["stats"]["round_trips"] == told["stats"]["depth"] + 3
+    assert told["stats"]["round_trips"] == told["stats"]["depth"] + 4
     assert told["config"]["beam_width"] == 8
 
     again = pathrag("embed").stdout

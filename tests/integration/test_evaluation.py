@@ -53,7 +53,7 @@ def test_pathquestion_from_files_to_figures(
     )
     assert given["survival"] == [1.0, 1.0, 1.0]
     assert given["metrics"]["path_recall@20"] == given["metrics"]["anchor_recall"] == 1.0
-    assert given["cost"]["round_trips"]["p95"] == 5
+    assert given["cost"]["round_trips"]["p95"] == 6
     assert given["gold_hidden"]["n"] == 2
     rows = (tmp_path / "eval" / "pathquestion-2h.given.path.hidden.jsonl").read_text()
     assert len(rows.splitlines()) == 3

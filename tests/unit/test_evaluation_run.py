@@ -172,7 +172,7 @@ def test_summary_adds_the_rows_up(tmp_path: Path) -> None:
     }
     assert summary["config"]["max_depth"] == 2
     assert summary["command"] == "pathrag eval tale"
-    assert summary["cost"]["round_trips"]["p50"] == 5
+    assert summary["cost"]["round_trips"]["p50"] == 6
     written = write_summary(tmp_path, summary)
     assert written.with_suffix(".svg").exists() == bool(summary["calibration"]["bins"])
     assert written.name == "tale.plain.path.json"
