@@ -85,7 +85,7 @@ def result(**changes: Any) -> SearchResult:
             ),
         ),
         "cut": (Cut(1, "beam_width", 7),),
-        "stats": SearchStats(5, 4, 2, 12, 9, 3, 0, {"total": 42.0}),
+        "stats": SearchStats(5, 4, 2, 12, 9, 3, 0, {"total": 42.0}, "both", "nodes tell more"),
         "config": {"min_score": 0.1},
         "seeds": (Seed("milk", 0.5, 0.03),),
     }
@@ -485,6 +485,7 @@ def test_explain_says_what_was_cut_where_and_why(rag: FakeRAG) -> None:
     code, out, err = run("explain", "Where?")
     assert (code, err) == (0, "")
     lines = out.splitlines()
+    assert "Strategy: both (nodes tell more)" in lines
     assert "Depth 1: 1 kept" in lines
     assert "  cut: 7 ranked below --beam-width" in lines
     assert "  not all relationships read: Milk" in lines

@@ -139,7 +139,7 @@ def explanation(**changes: Any) -> Explanation:
         ),
         "paths": (ranked(1, BEST), ranked(2, OTHER)),
         "cut": (Cut(1, "beam_width", 7), Cut(2, "top_k", 3)),
-        "stats": SearchStats(5, 4, 2, 1200, 9, 3, 0, {"total": 42.0}),
+        "stats": SearchStats(5, 4, 2, 1200, 9, 3, 0, {"total": 42.0}, "both", "nodes <tell>"),
         "config": {"min_score": 0.15, "weight_similarity": 6.0},
         "seeds": (Seed("jug", 0.5, 0.03), Seed("milk", 0.25, 0.02)),
         "warnings": ("an index is old",),
@@ -252,6 +252,7 @@ def test_the_end_tells_what_was_left_out_the_cost_and_the_options() -> None:
     assert told == [
         "Left out: 3 beyond --top-k",
         "Depth 2, 5 round trips, 1,200 paths, 9 texts scored.",
+        "Strategy: both (nodes <tell>).",
     ]
     assert rows_of(end) == [["min_score", "0.15"], ["weight_similarity", "6.0"]]
 
@@ -394,7 +395,7 @@ def test_the_page_needs_nothing_else() -> None:
 
 
 def test_a_page_has_no_times_so_that_two_runs_agree() -> None:
-    slow = SearchStats(5, 4, 2, 1200, 9, 3, 0, {"total": 99_999.0})
+    slow = SearchStats(5, 4, 2, 1200, 9, 3, 0, {"total": 99_999.0}, "both", "nodes <tell>")
     assert explanation_html(explanation(stats=slow)) == explanation_html(explanation())
 
 
