@@ -53,7 +53,11 @@ def database(**changes: Any) -> RecordingDatabase:
     def index(name: str, state: str) -> dict[str, Any]:
         return {"name": name, "type": "x", "state": state, **INDEX}
 
-    states = {"entity_text": "ONLINE", "entity_embedding_alt": "ONLINE"} | changes.get("states", {})
+    states = {
+        "entity_text": "ONLINE",
+        "entity_names": "ONLINE",
+        "entity_embedding_alt": "ONLINE",
+    } | changes.get("states", {})
     return RecordingDatabase(
         {
             "schema/indexes": [index(name, state) for name, state in states.items() if state],
