@@ -114,7 +114,7 @@ def test_piped_output_has_no_colour_and_fits_80_columns(demo: Database, pathrag:
     assert [line[0] for line in lines if line[:1].isdigit()] == ["1", "2", "3", "4", "5"]
     assert max(map(len, lines)) <= 80
     assert sum(line.startswith("          source: ") for line in lines) == 5
-    assert lines[-1].startswith("depth 2, 5 round trips, ")
+    assert lines[-1].startswith("depth 2, 6 round trips, ")
 
 
 def test_explain_tells_seeds_and_every_depth(demo: Database, pathrag: Run) -> None:
