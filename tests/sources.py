@@ -14,8 +14,10 @@ from pathrag_gds.errors import EmbeddedServerError, PathRAGError
 from pathrag_gds.server import find_java, install, start, stop
 from pathrag_gds.server.artifacts import LANES
 
-__all__ = ["GIVEN", "Source", "choose_sources", "describe", "embedded"]
+__all__ = ["GIVEN", "OTHER_LANE", "Source", "choose_sources", "describe", "embedded"]
 
+# Begins the reason of a skip that another lane makes good: never a failure.
+OTHER_LANE = "for another lane: "
 GIVEN = "given"
 
 

@@ -19,6 +19,7 @@ from pathrag_gds.retrieve.filters import Predicate
 from pathrag_gds.retrieve.statements import Request
 from tests.integration.content import Content
 from tests.integration.samples import VECTOR, parameters_of, rendered
+from tests.sources import OTHER_LANE
 from tests.statements import statement
 
 NAMES = tuple(query.name for query in all_queries())
@@ -115,7 +116,7 @@ def explained(db: Database, name: str) -> tuple[Query, Mapping[str, Any]]:
         pytest.skip("the statement needs GDS, which this server does not have")
     for procedure in re.findall(r"gds\.[\w.]*\w", needs(name)):
         if procedure not in db.capabilities.procedures:
-            pytest.skip(f"the statement needs {procedure}, which this server does not have")
+            pytest.skip(f"{OTHER_LANE}the statement needs {procedure}")
     query = rendered(name)
     return query, db.explain(query, **parameters_of(query))
 

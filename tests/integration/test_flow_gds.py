@@ -40,6 +40,7 @@ from pathrag_gds.retrieve.flow_gds import (
 from pathrag_gds.retrieve.statements import Request, perform
 from pathrag_gds.types import Edge
 from tests.integration.content import Content
+from tests.sources import OTHER_LANE
 from tests.statements import statement
 
 pytestmark = pytest.mark.integration
@@ -73,7 +74,7 @@ def gds(connection: Database) -> Iterator[Database]:
 @pytest.fixture
 def max_flow(gds: Database) -> Database:
     if "gds.maxFlow.stream" not in gds.capabilities.procedures:
-        pytest.skip("this server has no maximum flow")
+        pytest.skip(f"{OTHER_LANE}this server has no maximum flow")
     return gds
 
 
@@ -252,7 +253,7 @@ def test_maxflow_conserves_flow_on_random_graphs(max_flow: Database) -> None:
 
 def test_maxflow_is_refused_where_there_is_none(gds: Database) -> None:
     if "gds.maxFlow.stream" in gds.capabilities.procedures:
-        pytest.skip("this server has it")
+        pytest.skip(f"{OTHER_LANE}this server has it")
     version = gds.capabilities.gds_version.replace(".", r"\.")
     with pytest.raises(GdsMissing, match=rf"maxflow needs gds\.maxFlow\.stream.* {version}") as no:
         gds_between(gds, Subgraph.of(edges("ab")), "ab", "maxflow")
