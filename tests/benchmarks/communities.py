@@ -30,7 +30,7 @@ from pathrag_gds.graph.database import Database
 from pathrag_gds.graph.gds_client import CommunityAlgorithm
 from pathrag_gds.ingest import Input, load_files
 from pathrag_gds.migrate import up
-from tests.benchmarks.load import server
+from tests.benchmarks.server import server
 
 TENANT = "fb15k237"
 TRIPLES = 310_116
@@ -45,7 +45,7 @@ def main() -> int:
     parser.add_argument("--lane", default="lts", help="embedded server to start")
     parser.add_argument("--uri", help="use this server instead; tenant fb15k237 is written to it")
     given = parser.parse_args()
-    with server(given) as connection, Database(connection) as db:
+    with server(given.lane, uri=given.uri) as connection, Database(connection) as db:
         up(db)
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder) / "fb15k237.tsv"

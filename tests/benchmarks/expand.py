@@ -20,17 +20,14 @@ import os
 import platform
 import statistics
 import sys
-import tempfile
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from pathrag_gds import PathRAG
-from pathrag_gds.config import Connection
-from pathrag_gds.graph.database import Database, Row, operators, probe_gds
+from pathrag_gds.graph.database import Database, Row, operators
 from pathrag_gds.graph.queries import Query
 from pathrag_gds.graph.schema import Ontology, read_ontology, refresh_ontology
 from pathrag_gds.migrate.runner import up
@@ -39,6 +36,7 @@ from pathrag_gds.retrieve.expand import branches_of, expand_request
 from pathrag_gds.retrieve.filters import Predicate
 from pathrag_gds.retrieve.statements import Request
 from tests.benchmarks.hub_graph import GROUP, HUB, HUB_TYPES, make_hub_graph, node_id
+from tests.benchmarks.server import server
 from tests.statements import statement
 
 TENANT = "benchmark"
@@ -94,7 +92,10 @@ def main() -> int:
     if given.hub < 5 * GROUP or given.hub % len(HUB_TYPES):
         parser.error(f"--hub must be a multiple of {len(HUB_TYPES)}, at least {5 * GROUP}")
     encoder = load_encoder(None)
-    with _server(given) as connection, Database(connection, timeout_s=1200) as db:
+    with (
+        server(given.lane, uri=given.uri, home=given.home) as connection,
+        Database(connection, timeout_s=1200) as db,
+    ):
         ontology, load_s = _graph(db, given.hub, encoder)
         result: dict[str, Any] = {
             "versions": _versions(db),
@@ -113,23 +114,6 @@ def main() -> int:
     json.dump(result, sys.stdout, indent=2)
     print()
     return 0 if result["holds"] else 1
-
-
-@contextmanager
-def _server(given: argparse.Namespace) -> Iterator[Connection]:
-    if given.uri:
-        yield Connection(
-            given.uri,
-            os.environ.get("NEO4J_USERNAME") or "neo4j",
-            os.environ.get("NEO4J_PASSWORD", ""),
-        )
-        return
-    from pathrag_gds.server import start, stop
-
-    with tempfile.TemporaryDirectory() as temporary:
-        home = given.home or Path(temporary) / "home"
-        yield start(home, given.lane, probe=probe_gds)
-        stop(home)
 
 
 def _graph(db: Database, hub: int, encoder: Encoder) -> tuple[Ontology, float]:

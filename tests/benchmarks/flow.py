@@ -22,7 +22,6 @@ import os
 import platform
 import random
 import sys
-import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -30,12 +29,13 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from pathrag_gds.graph.database import Database, probe_gds
+from pathrag_gds.graph.database import Database
 from pathrag_gds.retrieve.flow import FLOW_PRESETS, FlowOptions, Subgraph
 from pathrag_gds.retrieve.flow_between import between
 from pathrag_gds.retrieve.flow_gds import gds_between
 from pathrag_gds.types import Edge
 from tests.benchmarks.curves import Curve, curves_svg
+from tests.benchmarks.server import server
 
 LINKS = 5
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -303,16 +303,8 @@ def _server(lane: str | None) -> Iterator[Database | None]:
         with nullcontext():
             yield None
         return
-    from pathrag_gds.server import start, stop
-
-    with tempfile.TemporaryDirectory() as temporary:
-        home = Path(temporary) / "home"
-        connection = start(home, lane, probe=probe_gds)
-        try:
-            with Database(connection) as db:
-                yield db
-        finally:
-            stop(home)
+    with server(lane) as connection, Database(connection) as db:
+        yield db
 
 
 if __name__ == "__main__":

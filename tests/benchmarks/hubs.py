@@ -24,21 +24,20 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from pathrag_gds.config import Connection
-from pathrag_gds.graph.database import Database, operators, probe_gds
+from pathrag_gds.graph.database import Database, operators
 from pathrag_gds.graph.schema import STRUCTURAL_TYPES, Ontology, read_ontology
 from pathrag_gds.ingest import Input, load_files
 from pathrag_gds.migrate import up
 from pathrag_gds.retrieve.expand import expand_request, plan_of, read_neighbours
 from pathrag_gds.retrieve.filters import Predicate
 from pathrag_gds.retrieve.statements import Request
+from tests.benchmarks.server import server
 from tests.statements import statement
 
 TENANT = "fb15k237"
@@ -90,7 +89,10 @@ def main() -> int:
     parser.add_argument("--home", type=Path, help="folder of that server; its graph is kept")
     parser.add_argument("--uri", help=f"use this server instead; tenant {TENANT} is written to it")
     given = parser.parse_args()
-    with _server(given) as connection, Database(connection, timeout_s=1200) as db:
+    with (
+        server(given.lane, uri=given.uri, home=given.home) as connection,
+        Database(connection, timeout_s=1200) as db,
+    ):
         up(db)
         with tempfile.TemporaryDirectory() as folder:
             load_files(db, [triples(given.data / "fb15k237", Path(folder))], tenant=TENANT)
@@ -112,23 +114,6 @@ def main() -> int:
     json.dump(result, sys.stdout, indent=2)
     print()
     return 0 if result["holds"] else 1
-
-
-@contextmanager
-def _server(given: argparse.Namespace) -> Iterator[Connection]:
-    if given.uri:
-        yield Connection(
-            given.uri,
-            os.environ.get("NEO4J_USERNAME") or "neo4j",
-            os.environ.get("NEO4J_PASSWORD", ""),
-        )
-        return
-    from pathrag_gds.server import start, stop
-
-    with tempfile.TemporaryDirectory() as temporary:
-        home = given.home or Path(temporary) / "home"
-        yield start(home, given.lane, probe=probe_gds)
-        stop(home)
 
 
 def triples(data: Path, folder: Path) -> Input:

@@ -13,18 +13,15 @@ import json
 import os
 import platform
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from pathrag_gds.config import Connection
-from pathrag_gds.graph.database import Database, probe_gds
+from pathrag_gds.graph.database import Database
 from pathrag_gds.ingest import EmbedProgress, Input, LoadProgress, embed, load_files
 from pathrag_gds.migrate import up
 from pathrag_gds.models.encoder import load_encoder
+from tests.benchmarks.server import server
 from tests.statements import statement
 
 TENANT = "metaqa"
@@ -45,7 +42,7 @@ def main() -> int:
     parser.add_argument("--lane", default="lts", help="embedded server to start")
     parser.add_argument("--uri", help="use this server instead; tenant metaqa is written to it")
     given = parser.parse_args()
-    with server(given) as connection, Database(connection) as db:
+    with server(given.lane, uri=given.uri) as connection, Database(connection) as db:
         up(db)
         result: dict[str, Any] = {
             "versions": {
@@ -104,23 +101,6 @@ def measure(db: Database, source: Input) -> dict[str, Any]:
 
 def _say(progress: LoadProgress | EmbedProgress) -> None:
     print(progress, file=sys.stderr, flush=True)
-
-
-@contextmanager
-def server(given: argparse.Namespace) -> Iterator[Connection]:
-    """Give the server that the options name: one that runs, or an embedded one for the while."""
-    if given.uri:
-        yield Connection(
-            given.uri,
-            os.environ.get("NEO4J_USERNAME") or "neo4j",
-            os.environ.get("NEO4J_PASSWORD", ""),
-        )
-        return
-    from pathrag_gds.server import start, stop
-
-    with tempfile.TemporaryDirectory() as home:
-        yield start(Path(home), given.lane, probe=probe_gds)
-        stop(Path(home))
 
 
 if __name__ == "__main__":
