@@ -37,7 +37,7 @@ from pathrag_gds.retrieve.serialize import steps_text
 from pathrag_gds.retrieve.session import Session
 from pathrag_gds.retrieve.statements import Request
 from pathrag_gds.retrieve.steps import Way, labels_by_count, may_step
-from pathrag_gds.types import Chain, DepthTrace, Edge, Hop, Path, Step, TracedPath
+from pathrag_gds.types import Chain, Edge, Hop, Path, Step, TracedPath
 
 __all__ = ["ChainBeam", "Growth", "extend", "narrow"]
 
@@ -203,9 +203,7 @@ class ChainBeam:
         session.add_time("prune", began)
         scored = self._score(grown, depth)
         began = context.clock()
-        leading = [c for c in scored if c.steer >= config.min_prefix]
-        ended = [c for c in scored if c.steer < config.min_prefix]
-        session.note(depth, "min_prefix", len(ended))
+        leading, ended = session.leading(scored, depth)
         self.kept, dropped = self._widest(leading)
         session.note(depth, "beam_width", len(dropped))
         groups = (self.kept, ""), (dropped, "beam_width"), (ended, "min_prefix")
@@ -340,30 +338,20 @@ class ChainBeam:
         truncated: Sequence[str],
     ) -> None:
         """Tell what became of the chains of a depth, each by its first instance."""
-        session = self.session
-        if session.trace is None:
-            return
-        paths = [
+        confidence = self.session.confidence
+        traced = (
             TracedPath(
                 next(_instances(scored.growth)),
-                session.confidence(scored.answer),
+                confidence(scored.answer),
                 scored.steer,
                 reason,
                 scored.growth.chain,
             )
             for group, reason in groups
             for scored in group
-        ]
-        session.trace.append(
-            DepthTrace(
-                depth=depth,
-                paths=tuple(paths),
-                # Read at the end, with what is shown.
-                names=session.names(node for traced in paths for node in traced.path.nodes),
-                cut=session.cuts(depth),
-                truncated=tuple(session.names(truncated).values()),
-            )
         )
+        # Names of nodes that were not read yet are read at the end, with what is shown.
+        self.session.tell(depth, traced, truncated)
 
 
 def _instances(growth: Growth) -> Iterator[Path]:

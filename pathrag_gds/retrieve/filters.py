@@ -7,14 +7,14 @@ $ilike $exists``, and ``$and $or $not``. ``$like`` means contains, as it does th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pathrag_gds.errors import ConfigError
 from pathrag_gds.graph.queries import escape_identifier
 
-__all__ = ["Predicate", "compile_filter"]
+__all__ = ["Predicate", "all_of", "compile_filter"]
 
 _COMPARISONS = {"$eq": "=", "$ne": "<>", "$lt": "<", "$lte": "<=", "$gt": ">", "$gte": ">="}
 _OPERATORS = (*_COMPARISONS, "$between", "$in", "$nin", "$like", "$ilike", "$exists")
@@ -26,6 +26,16 @@ class Predicate:
 
     text: str
     values: Mapping[str, Any]
+
+
+def all_of(parts: Iterable[Predicate]) -> Predicate:
+    """Join predicates by AND, those without a text left out; none gives an empty one.
+
+    Keys of their values must be distinct: predicates over different variables are.
+    """
+    parts = tuple(parts)
+    values = {key: value for part in parts for key, value in part.values.items()}
+    return Predicate(" AND ".join(part.text for part in parts if part.text), values)
 
 
 def compile_filter(filter_: Mapping[str, Any], *, variable: str, parameter: str) -> Predicate:

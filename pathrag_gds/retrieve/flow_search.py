@@ -205,16 +205,10 @@ class FlowBeam(PathBeam):
 
     def _score(self, children: Sequence[Child], depth: int) -> list[Candidate]:
         weight = self.session.config.weight_flow
-        penalty = self.session.config.depth_penalty
         return [
             replace(
                 candidate,
-                score=round(
-                    candidate.score
-                    + weight * self.flow.get(candidate.path, 0.0)
-                    - penalty * candidate.path.depth,
-                    6,
-                ),
+                score=round(candidate.score + weight * self.flow.get(candidate.path, 0.0), 6),
             )
             for candidate in PathBeam._score(self, children, depth)
         ]

@@ -19,7 +19,7 @@ from pathrag_gds.retrieve.score import Child
 from pathrag_gds.retrieve.session import Session
 from pathrag_gds.retrieve.statements import Request
 from pathrag_gds.retrieve.steps import chain_of, labels_by_count
-from pathrag_gds.types import Chain, DepthTrace, Path, PathKey, TracedPath
+from pathrag_gds.types import Chain, Path, PathKey, TracedPath
 
 __all__ = ["PathBeam"]
 
@@ -85,9 +85,7 @@ class PathBeam:
         began = context.clock()
         self._remember(scored)
         local_keep = config.local_keep * (2 if depth < config.min_depth else 1)
-        leading = [c for c in scored if c.steer >= config.min_prefix]
-        ended = [c for c in scored if c.steer < config.min_prefix]
-        session.note(depth, "min_prefix", len(ended))
+        leading, ended = session.leading(scored, depth)
         self.kept, dropped = prune(leading, beam_width=config.beam_width, local_keep=local_keep)
         session.note(depth, "beam_width", len(dropped))
         groups = (self.kept, ""), (dropped, "beam_width"), (ended, "min_prefix")
@@ -178,7 +176,7 @@ class PathBeam:
         return distinct(
             [
                 Candidate(
-                    path=reading.child.path,
+                    path=(path := reading.child.path),
                     text=reading.text,
                     chain=reading.chain,
                     rerank=reading.rerank,
@@ -186,10 +184,10 @@ class PathBeam:
                     type=reading.type,
                     answer=reading.answer,
                     prefix=reading.prefix,
-                    score=session.total(answer, reading.child.path.start, depth),
-                    steer=session.total(prefix, reading.child.path.start, depth),
+                    score=session.total(answer, path.start, path.depth),
+                    steer=session.total(prefix, path.start, path.depth),
                     parent=reading.child.parent,
-                    start_rank=session.start_rank[reading.child.path.start],
+                    start_rank=session.start_rank[path.start],
                 )
                 for reading, answer, prefix in zip(readings, answers, prefixes, strict=True)
             ]
@@ -208,22 +206,13 @@ class PathBeam:
         truncated: Sequence[str],
     ) -> None:
         """Tell what became of the candidates of a depth: groups of one reason, kept ones first."""
-        session = self.session
-        if session.trace is None:
-            return
-        members = [(candidate, reason) for group, reason in groups for candidate in group]
-        session.trace.append(
-            DepthTrace(
-                depth=depth,
-                paths=tuple(
-                    TracedPath(c.path, session.confidence(c.answer), c.steer, reason)
-                    for c, reason in members
-                ),
-                names=session.names(node for c, _ in members for node in c.path.nodes),
-                cut=session.cuts(depth),
-                truncated=tuple(session.names(truncated).values()),
-            )
+        confidence = self.session.confidence
+        traced = (
+            TracedPath(c.path, confidence(c.answer), c.steer, reason)
+            for group, reason in groups
+            for c in group
         )
+        self.session.tell(depth, traced, truncated)
 
 
 def _result_order(candidate: Candidate) -> tuple[float, int, PathKey, str]:

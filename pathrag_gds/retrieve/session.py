@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol, TypeVar
 
 from pathrag_gds.config import SearchConfig
 from pathrag_gds.errors import QueryTimeout
@@ -17,7 +18,7 @@ from pathrag_gds.graph.database import Row
 from pathrag_gds.graph.queries import load
 from pathrag_gds.graph.schema import Ontology
 from pathrag_gds.models.reranker import Reranker, confidence_of
-from pathrag_gds.retrieve.filters import Predicate, compile_filter
+from pathrag_gds.retrieve.filters import Predicate, all_of, compile_filter
 from pathrag_gds.retrieve.score import Scorer
 from pathrag_gds.retrieve.seeds import (
     OVER_FETCH,
@@ -30,13 +31,21 @@ from pathrag_gds.retrieve.seeds import (
 from pathrag_gds.retrieve.shapes import Shape, shape_of
 from pathrag_gds.retrieve.statements import Request, entity_of_row
 from pathrag_gds.retrieve.strategy import Choice, choose
-from pathrag_gds.types import Cut, DepthTrace, Entity, Path, Source
+from pathrag_gds.types import Cut, DepthTrace, Entity, Path, Source, TracedPath
 
 __all__ = ["Asking", "SearchContext", "Session"]
 
 Asking = Generator[Request, list[Row], list[Row]]
 
 _LEAST_TIMEOUT_S = 1.0
+
+
+class _Steers(Protocol):
+    @property
+    def steer(self) -> float: ...
+
+
+Steered = TypeVar("Steered", bound=_Steers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +281,34 @@ class Session:
         """Give what the reranker's ``answer`` is worth, in [0, 1]."""
         return confidence_of(self.context.reranker, answer)
 
+    def leading(self, scored: Sequence[Steered], depth: int) -> tuple[list[Steered], list[Steered]]:
+        """Part what may be extended from what leads on too unsurely; in their order."""
+        least = self.config.min_prefix
+        leading = [one for one in scored if one.steer >= least]
+        ended = [one for one in scored if one.steer < least]
+        self.note(depth, "min_prefix", len(ended))
+        return leading, ended
+
+    def tell(self, depth: int, paths: Iterable[TracedPath], truncated: Iterable[str]) -> None:
+        """Keep what became of the candidates of a depth, where somebody wants to know.
+
+        Args:
+            paths: Kept ones first.
+            truncated: Ids of nodes whose relationships were not all read.
+        """
+        if self.trace is None:
+            return
+        paths = tuple(paths)
+        self.trace.append(
+            DepthTrace(
+                depth=depth,
+                paths=paths,
+                names=self.names(node for traced in paths for node in traced.path.nodes),
+                cut=self.cuts(depth),
+                truncated=tuple(self.names(truncated).values()),
+            )
+        )
+
     def names(self, ids: Iterable[str]) -> dict[str, str]:
         """Give the names of entities, the ids of those that were not read."""
         return {id_: self.entities[id_].name if id_ in self.entities else id_ for id_ in ids}
@@ -293,5 +330,4 @@ def _filter(config: SearchConfig, node: str, relationship: str = "") -> Predicat
                 {"labels": list(config.labels)},
             )
         )
-    values = {key: value for part in parts for key, value in part.values.items()}
-    return Predicate(" AND ".join(part.text for part in parts if part.text), values)
+    return all_of(parts)

@@ -21,7 +21,7 @@ from pathrag_gds.retrieve.attributes import (
 )
 from pathrag_gds.retrieve.beam import Beam
 from pathrag_gds.retrieve.evidence import BetweenBeam, NamedBeam
-from pathrag_gds.retrieve.filters import Predicate
+from pathrag_gds.retrieve.filters import Predicate, all_of
 from pathrag_gds.retrieve.intent import asked_type, stems
 from pathrag_gds.retrieve.pattern import (
     MAX_READ,
@@ -345,11 +345,8 @@ def _both(session: Session, inside: HopFilter | None) -> HopFilter:
     """Hold a chain to the filters of the search and to the time."""
 
     def predicate(node: str, relationship: str) -> Predicate:
-        parts = [session.predicate(node, relationship)]
-        if inside is not None:
-            parts.append(inside(node, relationship))
-        values = {key: value for part in parts for key, value in part.values.items()}
-        return Predicate(" AND ".join(part.text for part in parts if part.text), values)
+        own = session.predicate(node, relationship)
+        return all_of((own, inside(node, relationship))) if inside else own
 
     return predicate
 
