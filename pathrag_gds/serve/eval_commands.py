@@ -106,9 +106,10 @@ def evaluate(
 
     Sets: bob, story2, pathquestion-2h, pathquestion-3h, metaqa-1h, metaqa-2h, metaqa-3h,
     webqsp-paths, wc2014-p2, wc2014-c, musique; probes: questions of many shapes, all of
-    probes-movies, probes-northwind, probes-bob and probes-story2. Each is loaded into a tenant of
-    its own, eval_SET. A row per question goes to the output folder as it is answered, then a
-    summary. --top-k is 50 unless given, so that there are answers beyond the first five to count.
+    probes-movies, probes-northwind, probes-bob and probes-story2; probes-held-out: more of them,
+    on which no rule was mended. Each is loaded into a tenant of its own, eval_SET. A row per
+    question goes to the output folder as it is answered, then a summary. --top-k is 50 unless
+    given, so that there are answers beyond the first five to count.
 
     \b
     pathrag eval bob

@@ -15,19 +15,20 @@ from pathrag_gds.graph.database import Database
 from pathrag_gds.ingest.load import load_files
 from tests.statements import statement
 
-PROBES = Path(__file__).parents[1] / "data" / "probes"
+DATA = Path(__file__).parents[1] / "data"
 
 
-@pytest.mark.parametrize("name", PARTS["probes"])
+@pytest.mark.parametrize("name", [*PARTS["probes"], *PARTS["probes-held-out"]])
 def test_gold_is_what_the_graph_says(migrated: Database, name: str) -> None:
-    graph = name.removeprefix("probes-")
+    graph = name.rpartition("-")[2]
+    folder = "probes_held_out" if "held-out" in name else "probes"
     data = os.environ.get("PATHRAG_DATA")
     if graph in ("movies", "northwind") and not data:
         pytest.skip("PATHRAG_DATA names no folder of data sets")
     with open_dataset(name, data=Path(data) if data else None) as dataset:
         load_files(migrated, dataset.inputs, tenant=name)
     wrong = {}
-    for row in read_rows(PROBES / f"{graph}.jsonl"):
+    for row in read_rows(DATA / folder / f"{graph}.jsonl"):
         assert (row.check == "") == (row.probe.expected == "relation"), row.id
         if row.check:
             found = proved(migrated, row, name)

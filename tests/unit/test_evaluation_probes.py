@@ -16,7 +16,14 @@ from pathrag_gds.evaluation.datasets import PARTS, open_dataset
 from pathrag_gds.evaluation.datasets.northwind import FILES, convert, mend
 from pathrag_gds.evaluation.datasets.probes import read_rows
 from pathrag_gds.evaluation.graph import Graph
-from pathrag_gds.evaluation.probe import KINDS, Probe, judge_probe, parse_chain, same_value
+from pathrag_gds.evaluation.probe import (
+    ANSWERED,
+    KINDS,
+    Probe,
+    judge_probe,
+    parse_chain,
+    same_value,
+)
 from pathrag_gds.ingest.formats import detect, read
 from pathrag_gds.ingest.inputs import Input
 from pathrag_gds.ingest.lines import Lines
@@ -34,7 +41,7 @@ from pathrag_gds.types import (
 )
 from pathrag_gds.types import Path as GraphPath
 
-PROBES = Path(__file__).parents[1] / "data" / "probes"
+DATA = Path(__file__).parents[1] / "data"
 ACTED = Hop(Edge("k1", "tom", "heat", "ACTED_IN"), True)
 DIRECTED = Hop(Edge("k2", "ron", "heat", "DIRECTED"), False)
 TOM_TO_RON = GraphPath(("tom",)).extend(ACTED).extend(DIRECTED)
@@ -295,7 +302,7 @@ def data_folder() -> Path:
 
 
 def test_there_are_eighty_probes_of_nine_kinds_and_eight_controls() -> None:
-    rows = [row for path in sorted(PROBES.glob("*.jsonl")) for row in read_rows(path)]
+    rows = [row for path in sorted((DATA / "probes").glob("*.jsonl")) for row in read_rows(path)]
     kinds = Counter(row.probe.kind for row in rows)
     assert kinds == {
         kind: 8 if kind in ("negation", "control") else 9 for kind in (*KINDS, "control")
@@ -307,13 +314,24 @@ def test_there_are_eighty_probes_of_nine_kinds_and_eight_controls() -> None:
         assert len(begin) >= 4, kind
 
 
-@pytest.mark.parametrize("name", PARTS["probes"])
+def test_forty_more_are_held_out() -> None:
+    rows, held_out = (
+        [row for path in sorted((DATA / folder).glob("*.jsonl")) for row in read_rows(path)]
+        for folder in ("probes", "probes_held_out")
+    )
+    kinds = Counter(row.probe.kind for row in held_out)
+    assert kinds == {kind: 5 if kind in ANSWERED and kind != "relation" else 4 for kind in KINDS}
+    assert not {row.question.lower() for row in rows} & {row.question.lower() for row in held_out}
+    assert len({row.id for row in held_out}) == 40
+
+
+@pytest.mark.parametrize("name", [*PARTS["probes"], *PARTS["probes-held-out"]])
 def test_what_probes_name_is_in_their_graph(name: str, tmp_path: Path) -> None:
-    data = None if name in ("probes-bob", "probes-story2") else data_folder()
+    data = None if name.endswith(("bob", "story2")) else data_folder()
     with open_dataset(name, data=data) as dataset:
         graph = dataset.graph
         assert dataset.inputs
-        assert dataset.graph_name == name.removeprefix("probes-")
+        assert dataset.graph_name == name.removeprefix("probes-").removeprefix("held-out-")
         for question in dataset.questions:
             probe = question.probe
             assert probe is not None

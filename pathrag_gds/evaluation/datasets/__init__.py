@@ -26,6 +26,11 @@ from pathrag_gds.evaluation.datasets.dataset import Dataset, Place
 
 __all__ = ["DATASETS", "PARTS", "Dataset", "open_dataset"]
 
+
+def _probes(graph: str, folder: str) -> Callable[[Place], Dataset]:
+    return lambda place: probes.load(place, graph, folder)
+
+
 DATASETS: Mapping[str, Callable[[Place], Dataset]] = {
     "bob": story.load_bob,
     "story2": story.load_story2,
@@ -38,14 +43,13 @@ DATASETS: Mapping[str, Callable[[Place], Dataset]] = {
     "wc2014-p2": lambda place: wc2014.load(place, conjunctive=False),
     "wc2014-c": lambda place: wc2014.load(place, conjunctive=True),
     "musique": musique.load,
-    "probes-movies": lambda place: probes.load(place, "movies"),
-    "probes-northwind": lambda place: probes.load(place, "northwind"),
-    "probes-bob": lambda place: probes.load(place, "bob"),
-    "probes-story2": lambda place: probes.load(place, "story2"),
+    **{f"probes-{graph}": _probes(graph, "probes") for graph in probes.GRAPHS},
+    **{f"probes-held-out-{graph}": _probes(graph, "probes_held_out") for graph in probes.GRAPHS},
 }
 
 PARTS: Mapping[str, tuple[str, ...]] = {
     "probes": tuple(f"probes-{graph}" for graph in probes.GRAPHS),
+    "probes-held-out": tuple(f"probes-held-out-{graph}" for graph in probes.GRAPHS),
 }
 """Sets that are several, each about a graph of its own, and are summed up as one."""
 

@@ -2,7 +2,8 @@
 
 The graphs are Neo4j's movies and Northwind, read from the data folder, and the two stories; each
 has a set of its own, and ``probes`` is all four. The questions lie in ``tests/data/probes`` of the
-source, each with the query that proves its gold answer.
+source, each with the query that proves its gold answer. Rules for shapes were mended until these
+came out right, so 40 more, ``probes_held_out`` beside them, are only measured.
 """
 
 from __future__ import annotations
@@ -44,14 +45,17 @@ class Row:
     check: str
 
 
-def load(place: Place, graph: str) -> Dataset:
+def load(place: Place, graph: str, folder: str = "probes") -> Dataset:
     """Read one of :data:`GRAPHS` and its probes.
+
+    Args:
+        folder: ``probes`` or ``probes_held_out``.
 
     Raises:
         ConfigError: The graph's files or the probes are not there.
         LoadError: A line has not the format, or names an entity that is not in the graph.
     """
-    path = place.questions or _file(place, graph)
+    path = place.questions or _file(place, graph, folder)
     base = GRAPHS[graph](replace(place, questions=None))
     questions = tuple(_question(row, base.graph, path) for row in read_rows(path))
     return replace(
@@ -64,15 +68,15 @@ def load(place: Place, graph: str) -> Dataset:
     )
 
 
-def _file(place: Place, graph: str) -> Path:
-    folders = [Path(__file__).parents[3] / "tests" / "data" / "probes"]
+def _file(place: Place, graph: str, name: str) -> Path:
+    folders = [Path(__file__).parents[3] / "tests" / "data" / name]
     if place.data is not None:
-        folders.insert(0, place.data / "probes")
+        folders.insert(0, place.data / name)
     for folder in folders:
         if (folder / f"{graph}.jsonl").is_file():
             return folder / f"{graph}.jsonl"
     raise ConfigError(
-        "The folder probes is neither in the data folder nor among the tests.",
+        f"The folder {name} is neither in the data folder nor among the tests.",
         hint="It comes with the source: run from a checkout, or name its parent: --data DIR.",
     )
 
