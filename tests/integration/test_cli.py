@@ -17,7 +17,13 @@ from click.testing import CliRunner, Result
 
 from cli import cli
 from pathrag_gds.config import Connection
-from pathrag_gds.demo import CHUNK_FILES, DEFAULT_QUESTION, NODE_FILES, RELATIONSHIP_FILES
+from pathrag_gds.demo import (
+    CHUNK_FILES,
+    DEFAULT_QUESTION,
+    NODE_FILES,
+    RELATIONSHIP_FILES,
+    questions,
+)
 from pathrag_gds.errors import ConfigError
 from pathrag_gds.graph.database import Database
 from pathrag_gds.ingest import load_files
@@ -25,6 +31,7 @@ from pathrag_gds.retrieve.pattern import pattern_of, pattern_query
 from pathrag_gds.retrieve.saved import save_pattern
 from pathrag_gds.serve.demo import choose_tenant
 from pathrag_gds.types import Chain, Step
+from tests.pasting import pasted
 from tests.statements import statement
 
 ROOT = Path(__file__).parents[2]
@@ -470,3 +477,38 @@ def test_a_saved_pattern_is_listed_run_and_deleted(demo: Database, pathrag: Run)
         pathrag("patterns", "--delete", "places")
     assert json.loads(pathrag("patterns", "--json").stdout) == []
     assert "has no pattern" in pathrag("patterns", "--delete", "places", code=2).stderr
+
+
+# No weights: ten questions whose answers are found by chains, whatever ranks them.
+TEN = [item.question for item in questions()]
+CHAINS = (
+    "--strategy",
+    "chains",
+    "--reranker",
+    "cosine",
+    "--min-prefix",
+    "0",
+    "--min-score",
+    "0",
+    "--intent",
+    "off",
+)
+
+
+@pytest.mark.parametrize("question", TEN)
+def test_pasted_cypher_returns_the_answers(demo: Database, pathrag: Run, question: str) -> None:
+    told = json.loads(pathrag("query", question, *CHAINS, "--json").stdout)
+    printed = pathrag("query", question, *CHAINS, "--cypher").stdout
+    blocks = printed.rstrip("\n").split("\n\n")
+    shown = {a["id"]: a["pattern"] for a in told["answers"] if a["pattern"] is not None}
+    answering = list(dict.fromkeys(shown.values()))
+    assert len(blocks) == len(answering) > 0
+
+    returned = {
+        number: {row["id"] for row in pasted(demo, block)}
+        for number, block in zip(answering, blocks, strict=True)
+    }
+    assert set().union(*returned.values()) == set(shown)
+    for number, found in returned.items():
+        assert told["patterns"][number]["total"] == len(found)
+        assert {id for id, pattern in shown.items() if pattern == number} <= found

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import pytest
 
@@ -30,6 +28,7 @@ from pathrag_gds.retrieve.saved import (
 )
 from pathrag_gds.serve.pattern_commands import paste_text
 from pathrag_gds.types import Chain, Edge, Hop, Path, Pattern, Step
+from tests.pasting import pasted
 from tests.statements import statement
 
 pytestmark = pytest.mark.integration
@@ -220,24 +219,6 @@ def hostile_pattern(db: Database, name: str) -> Pattern:
     db.run(Query("test", text, "write", (Param("name", "STRING"),)), name=name)
     chain = Chain(name, (Step(name, True, name, name + "!"),))
     return pattern_of([chain], f"from {name}", tenant="t", revisit="node", named=[name, "other"])
-
-
-def pasted(db: Database, text: str) -> list[dict[str, Any]]:
-    """Run what is printed as Browser does: each value is evaluated as Cypher, then the query."""
-    lines = text.split("\n")
-    head = [line for line in lines if line.startswith((":param ", "//"))]
-    assert lines[: len(head)] == head
-    parameters = {}
-    for line in head:
-        if line.startswith(":param "):
-            given = re.fullmatch(r":param (\w+) => (.+)", line)
-            assert given, line
-            evaluated = Query("test", f"RETURN {given[2]} AS value", "read")
-            parameters[given[1]] = db.run(evaluated)[0]["value"]
-    query = "\n".join(lines[len(head) :])
-    assert query.endswith(";")
-    with db.lent_driver("test") as driver, driver.session() as session:
-        return [dict(record) for record in session.run(query[:-1], parameters)]
 
 
 @pytest.mark.parametrize("name", HOSTILE)
