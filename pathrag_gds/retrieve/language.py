@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 __all__ = ["foreign_language", "language_warnings"]
 
@@ -21,8 +22,8 @@ class _Language:
     """What a language asks with.
 
     Attributes:
-        asking: Words that ask; none of them is an English word.
-        others: Further words of which questions are made.
+        asking: Words that ask, or pairs of words; none of them is English.
+        others: Further words of which questions are made; they may be English, too.
         inside: They stand in running text, without spaces around them.
     """
 
@@ -38,10 +39,11 @@ def _language(asking: str, others: str = "", *, inside: bool = False) -> _Langua
 _LANGUAGES: Mapping[str, _Language] = {
     "German": _language(
         "wer wem wen wessen welche welcher welches welchen welchem wo wohin woher wann warum wieso "
-        "wie wieviele nenne zeige",
-        "der das den dem des und ist sind war waren hat haben wurde wurden von vom im zum zur mit "
-        "für nicht ein eine einen einem einer auf aus bei über nach gibt spielte spielt heißt "
-        "filme filmen jahr",
+        "wie wieviele nenne zeige was_ist was_sind was_war was_waren was_hat was_macht "
+        "was_bedeutet",
+        "was in oder viele vielen der das den dem des und ist sind war waren hat haben "
+        "wurde wurden von vom im zum zur mit für nicht ein eine einen einem "
+        "einer auf aus bei über nach gibt spielte spielt heißt filme filmen jahr",
     ),
     "Norwegian": _language(
         "hvem hva hvilken hvilke hvilket hvor hvorfor hvordan når",
@@ -92,7 +94,7 @@ def foreign_language(question: str) -> str | None:
     """Name the language of a question that is plainly not English; None where that is not plain.
 
     Plain is a word that asks, at the beginning or beside another small word of its language, in a
-    question of three words or more with fewer small words of English.
+    question of three words or more with fewer small words that are English alone.
     """
     text = unicodedata.normalize("NFC", question).lower()
     for name in ("Japanese", "Chinese", "Korean"):
@@ -103,14 +105,16 @@ def foreign_language(question: str) -> str | None:
     told = _WORD.findall(text)
     if len(told) < _FEWEST_WORDS:
         return None
-    english = sum(word in _ENGLISH for word in told)
+    pairs = [f"{first}_{second}" for first, second in pairwise(told)]
     counts: dict[str, int] = {}
     for name, language in _LANGUAGES.items():
         if language.inside:
             continue
-        asking = [word for word in told if word in language.asking]
+        asked = language.asking.intersection((*told, *pairs))
+        opens = not language.asking.isdisjoint((told[0], pairs[0]))
         small = sum(word in language.asking or word in language.others for word in told)
-        if asking and (told[0] in language.asking or small > 1) and small > english:
+        english = sum(word in _ENGLISH and word not in language.others for word in told)
+        if asked and (opens or small > 1) and small > english:
             counts[name] = small
     return min(counts, key=lambda name: (-counts[name], name), default=None)
 

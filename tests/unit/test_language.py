@@ -13,6 +13,9 @@ FOREIGN = {
         "Welche Filme hat Tom Hanks gedreht?",
         "Wo wurde Keanu Reeves geboren?",
         "Wie heißt die Katze von Jane?",
+        "Was ist das Thema von Wings of Desire?",
+        "Wer wohnt in KOELN oder in koln?",
+        "Wie viele Menschen wohnen in Köln?",
         "Mit wem spielte Hugo Weaving in The Matrix?",
     ),
     "Norwegian": (
