@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from pathrag_gds.errors import ConfigError, TenantError
 
 __all__ = [
+    "DEFAULT_PRESET",
     "DEFAULT_TENANT",
     "PRESETS",
     "Connection",
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 DEFAULT_TENANT = "default"
+DEFAULT_PRESET = "balanced"
 SETTINGS_FILE = "pathrag.toml"
 
 RevisitPolicy = Literal["node", "edge", "topic", "none"]
@@ -124,6 +126,9 @@ class Settings:
 
     Attributes:
         source: Where ``uri`` came from (``--uri``, ``NEO4J_URI``, the file), for messages.
+        preset: Name of the configuration that searches start from.
+        presets: What the file's tables ``[presets.NAME]`` say, fields of :class:`SearchConfig` by
+            name of the preset.
     """
 
     uri: str = ""
@@ -139,6 +144,8 @@ class Settings:
     llm_base_url: str = ""
     llm_model: str = ""
     llm_api_key: str = field(default="", repr=False)
+    preset: str = ""
+    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def embedded(self) -> Settings:
         """Give these settings without the server that they name: the embedded one is meant."""
@@ -149,6 +156,25 @@ class Settings:
         if not self.uri:
             return None
         return Connection(self.uri, self.username or "neo4j", self.password, self.database)
+
+    def search_config(self, preset: str | None = None, **overrides: Any) -> SearchConfig:
+        """Give how searches run: the preset, what the file changes of it, then the overrides.
+
+        Args:
+            preset: Instead of the one that the settings name; without either, ``balanced``.
+            **overrides: Fields of :class:`SearchConfig`; None leaves a field as it is.
+
+        Raises:
+            ConfigError: There is no such preset, or a value is out of range.
+        """
+        name = preset or self.preset or DEFAULT_PRESET
+        known = {*PRESETS, *self.presets}
+        if name not in known:
+            raise ConfigError(
+                f"There is no preset {name!r}.", hint="Presets: " + ", ".join(sorted(known))
+            )
+        shipped = PRESETS.get(name, PRESETS[DEFAULT_PRESET])
+        return shipped.with_(**self.presets.get(name, {})).with_(**overrides)
 
     def endpoint(self) -> Endpoint:
         """Give the endpoint of the language model that was named.
@@ -188,6 +214,7 @@ _ENVIRONMENT = {
     "tenant": "PATHRAG_TENANT",
     "model": "PATHRAG_MODEL",
     "reranker": "PATHRAG_RERANKER",
+    "preset": "PATHRAG_PRESET",
     "llm_base_url": "PATHRAG_LLM_BASE_URL",
     "llm_model": "PATHRAG_LLM_MODEL",
     "llm_api_key": "PATHRAG_LLM_API_KEY",
@@ -243,13 +270,14 @@ def read_settings(
         )
     environment = os.environ if environment is None else environment
     file = (folder or Path.cwd()) / SETTINGS_FILE
+    in_file, presets = _read_file(file)
     levels: list[tuple[str, dict[str, str]]] = [
         ("flag", given),
         (
             "environment",
             {k: environment[name] for k, name in _ENVIRONMENT.items() if environment.get(name)},
         ),
-        (str(file), _read_file(file)),
+        (str(file), in_file),
     ]
     merged: dict[str, str] = {}
     for source, values in levels:
@@ -263,7 +291,7 @@ def read_settings(
         for key, value in values.items():
             if key not in merged and _BELONGS.get(key) not in elsewhere:
                 merged[key] = value
-    settings = Settings(**_fall_back(merged, environment))
+    settings = Settings(**_fall_back(merged, environment), presets=presets)
     if settings.tenant:
         check_tenant(settings.tenant)
     return settings.embedded() if "home" in given else settings
@@ -280,13 +308,15 @@ def _fall_back(merged: Mapping[str, str], environment: Mapping[str, str]) -> dic
     return filled
 
 
-def _read_file(file: Path) -> dict[str, str]:
+def _read_file(file: Path) -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
+    """Give the settings of a file, and its presets."""
     try:
         data = tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        return {}
+        return {}, {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{file} cannot be read: {error}") from error
+    presets = _presets(data.pop("presets", {}), file)
     known = {f.name for f in fields(Settings)} - {"source"}
     for key, value in data.items():
         if key not in known:
@@ -295,7 +325,23 @@ def _read_file(file: Path) -> dict[str, str]:
             )
         if not isinstance(value, str):
             raise ConfigError(f"{file}: {key} must be a string, not {value!r}.")
-    return {key: value for key, value in data.items() if value}
+    return {key: value for key, value in data.items() if value}, presets
+
+
+def _presets(tables: Any, file: Path) -> dict[str, dict[str, Any]]:
+    """Check the tables of presets, so that a wrong one is found whether it is used or not."""
+    if not isinstance(tables, dict) or not all(isinstance(t, dict) for t in tables.values()):
+        raise ConfigError(
+            f"{file}: presets are tables.", hint="Such as [presets.fast] and beam_width = 10."
+        )
+    for name, table in tables.items():
+        try:
+            SearchConfig.preset(name if name in PRESETS else DEFAULT_PRESET, **table)
+        except ConfigError as error:
+            raise ConfigError(
+                f"{file}: preset {name!r}: {error.message}", hint=error.hint
+            ) from None
+    return tables
 
 
 def check_tenant(tenant: str) -> str:
@@ -504,8 +550,9 @@ class SearchConfig:
         """Give a named configuration, changed by the overrides.
 
         Args:
-            name: ``option_d`` (raw reranker scores, seeds/000: 10 of 10) or ``a3`` (min-max within
-                each depth and 0.2 off per hop; 4 of 10).
+            name: ``fast``, ``balanced`` (the defaults) or ``thorough``, which read few, some or
+                many texts; ``option_d`` (raw reranker scores, seeds/000: 10 of 10) or ``a3``
+                (min-max within each depth and 0.2 off per hop; 4 of 10).
 
         Raises:
             ConfigError: The name or a field is unknown, or a value out of range.
@@ -535,6 +582,17 @@ class SearchConfig:
 
 
 PRESETS: Mapping[str, SearchConfig] = {
+    "fast": SearchConfig(beam_width=10, local_keep=1, min_prefix=0.1, rerank_limit=40),
+    "balanced": SearchConfig(),
+    "thorough": SearchConfig(
+        seed_k=60,
+        beam_width=100,
+        frontier_width=300,
+        min_prefix=0.01,
+        expand_per_path=50,
+        cap_per_relation=100,
+        rerank_limit=1_000,
+    ),
     "option_d": SearchConfig(),
     "a3": SearchConfig(normalize_within_depth=True, depth_penalty=0.2),
 }

@@ -117,6 +117,7 @@ class PathRAG:
             model: Encoder by name or path; the shipped one by default.
             reranker: Reranker by name or path; by default the one that was adapted to the tenant,
                 else the shipped one.
+            config: Defaults of every search; the preset that the settings name by default.
 
         Raises:
             ServerUnavailable: Nothing answers.
@@ -143,6 +144,7 @@ class PathRAG:
         from pathrag_gds.models.reranker import load_reranker
 
         tenant = check_tenant(settings.tenant or DEFAULT_TENANT)
+        config = config or settings.search_config()
         encoder = load_encoder(settings.model or None)
         reranker = load_reranker(settings.reranker, encoder) if settings.reranker else None
         made = cls(

@@ -16,7 +16,13 @@ from typing import Any, Literal, TypeVar
 import click
 
 from pathrag_gds.answer.prompt import DEFAULT_BUDGET, DEFAULT_CHUNK_BUDGET, Order
-from pathrag_gds.config import PRESETS, SearchConfig, Settings, read_settings
+from pathrag_gds.config import (
+    DEFAULT_PRESET,
+    PRESETS,
+    SearchConfig,
+    Settings,
+    read_settings,
+)
 from pathrag_gds.serve.command import verbose_option
 
 __all__ = [
@@ -38,7 +44,9 @@ _LONGEST_CHOICE = 50
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-SETTING_NAMES = tuple(f.name for f in fields(Settings) if f.name not in ("password", "source"))
+SETTING_NAMES = tuple(
+    f.name for f in fields(Settings) if f.name not in ("password", "presets", "source")
+)
 
 
 def home_options(command: Command) -> Command:
@@ -99,8 +107,9 @@ def search_options(command: Command) -> Command:
         command,
         click.option(
             "--preset",
-            type=click.Choice(sorted(PRESETS)),
-            help="Start from a named configuration; the options below change it.",
+            metavar="NAME",
+            help=f"Start from a named configuration ({', '.join(PRESETS)}, or one of pathrag.toml);"
+            f" the options below change it.  [default: {DEFAULT_PRESET}]",
         ),
         *(_field_option(f, types[f.name], described.get(f.name, "")) for f in fields(SearchConfig)),
     )
@@ -144,13 +153,15 @@ def read_prompt(values: Mapping[str, Any]) -> dict[str, Any]:
 def read_search(values: Mapping[str, Any]) -> SearchConfig:
     """Make the configuration that the options of :func:`search_options` describe.
 
+    The preset is that of the option, of ``PATHRAG_PRESET`` or of the settings file, in this order.
+
     Raises:
-        ConfigError: A value is out of range.
+        ConfigError: A value is out of range, there is no such preset, or the settings file is
+            wrong.
     """
     names = {f.name for f in fields(SearchConfig)}
     given = {k: v for k, v in values.items() if k in names and v is not None and v != ()}
-    preset = values.get("preset")
-    return SearchConfig.preset(preset, **given) if preset else SearchConfig().with_(**given)
+    return read_settings().search_config(values.get("preset"), **given)
 
 
 def read_connection(values: Mapping[str, Any], *, embedded: bool = False) -> Settings:

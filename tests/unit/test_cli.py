@@ -365,7 +365,7 @@ def test_without_options_the_search_has_its_defaults() -> None:
         (("--beam-width", "x"), "'x' is not a valid integer"),
         (("--node-filter", "{"), "is not JSON"),
         (("--node-filter", "[1]"), "is not an object"),
-        (("--preset", "b"), "'b' is not one of"),
+        (("--preset", "b"), "There is no preset 'b'"),
         (("--revisit", "b"), "'b' is not one of"),
         (("--uri", "bolt://x", "--home", "y"), "--uri and --home name two servers"),
         (("--tenant", " x"), "is not a tenant name"),

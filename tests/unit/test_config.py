@@ -68,6 +68,7 @@ def test_every_variable_is_read(tmp_path: Path) -> None:
         "PATHRAG_TENANT": "t",
         "PATHRAG_MODEL": "m",
         "PATHRAG_RERANKER": "r",
+        "PATHRAG_PRESET": "p",
         "PATHRAG_LLM_BASE_URL": "http://l/v1",
         "PATHRAG_LLM_MODEL": "lm",
         "PATHRAG_LLM_API_KEY": "k",
@@ -75,7 +76,7 @@ def test_every_variable_is_read(tmp_path: Path) -> None:
     settings = read(tmp_path, environment=environment)
     assert settings == Settings(
         *("bolt://e", "u", "p", "d", "h", "l", "t", "m", "r", "NEO4J_URI"),
-        *("http://l/v1", "lm", "k"),
+        *("http://l/v1", "lm", "k", "p"),
     )
     assert settings.connection() == Connection("bolt://e", "u", "p", "d")
     assert settings.endpoint() == Endpoint("http://l/v1", "lm", "k")
@@ -273,13 +274,65 @@ def test_defaults_are_those_of_the_seed_but_for_the_threshold() -> None:
 
 
 def test_presets() -> None:
-    assert set(PRESETS) >= {"option_d", "a3"}
+    assert list(PRESETS) == ["fast", "balanced", "thorough", "option_d", "a3"]
+    assert SearchConfig.preset("balanced") == SearchConfig()
+    widths = [SearchConfig.preset(name).beam_width for name in ("fast", "balanced", "thorough")]
+    assert widths == sorted(set(widths))
     assert SearchConfig.preset("option_d", top_k=3, seed_k=None) == SearchConfig(top_k=3)
     a3 = SearchConfig.preset("a3")
     assert (a3.normalize_within_depth, a3.depth_penalty) == (True, 0.2)
     with pytest.raises(ConfigError, match="no preset 'b4'") as caught:
         SearchConfig.preset("b4")
     assert "option_d" in caught.value.hint
+
+
+PRESET_TOML = """
+preset = "careful"
+[presets.careful]
+beam_width = 60
+rel_types = ["owns"]
+[presets.fast]
+top_k = 3
+"""
+
+
+def test_the_preset_of_flag_environment_and_file(tmp_path: Path) -> None:
+    settings = read(tmp_path, toml=PRESET_TOML)
+    assert settings.search_config() == SearchConfig(beam_width=60, rel_types=("owns",))
+    assert settings.search_config(beam_width=7, top_k=None).beam_width == 7
+    environment = {"PATHRAG_PRESET": "fast"}
+    # A table of a shipped preset's name changes that one.
+    from_environment = read(tmp_path, environment=environment).search_config()
+    assert from_environment == SearchConfig.preset("fast", top_k=3)
+    assert read(tmp_path, {"preset": "a3"}, environment).search_config().depth_penalty == 0.2
+    assert settings.search_config("thorough") == PRESETS["thorough"]
+    assert read(tmp_path / "elsewhere").search_config() == SearchConfig()
+
+
+def test_balanced_of_the_file_changes_the_default(tmp_path: Path) -> None:
+    settings = read(tmp_path, toml="[presets.balanced]\nbeam_width = 5\n")
+    assert settings.search_config().beam_width == 5
+
+
+def test_a_preset_that_is_nowhere_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no preset 'fats'") as caught:
+        read(tmp_path, toml='preset = "fats"\n[presets.mine]\n').search_config()
+    assert caught.value.hint == "Presets: a3, balanced, fast, mine, option_d, thorough"
+
+
+@pytest.mark.parametrize(
+    ("toml", "message"),
+    [
+        ("presets = 3", "presets are tables"),
+        ("[presets]\nfast = 3", "presets are tables"),
+        ("[presets.mine]\nbeam = 3", "preset 'mine': Unknown search option 'beam'"),
+        ("[presets.fast]\nbeam_width = 0", "preset 'fast': beam_width must be an integer"),
+    ],
+)
+def test_a_wrong_preset_in_the_file_is_named(tmp_path: Path, toml: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message) as caught:
+        read(tmp_path, toml=toml)
+    assert str(tmp_path / "pathrag.toml") in caught.value.message
 
 
 @pytest.mark.parametrize(
