@@ -94,13 +94,14 @@ CALL (n, degree, targets) {
 }
 WITH n, place, type(r) AS type, startNode(r) = n AS forward,
      collect([r, m, cut, wanted]) AS same
-WITH collect([n, place, type, forward, same]) AS groups, sum(size(same)) AS total
-UNWIND groups AS g
-UNWIND range(0, size(g[4]) - 1) AS number
-WITH g, total, g[4][number] AS row, number
-ORDER BY CASE WHEN row[3] THEN 0 ELSE number END, g[1], g[2], g[3]
-LIMIT $row_cap
-WITH g[0] AS n, row[0] AS r, row[1] AS m, row[2] AS cut, g[2] AS type, g[3] AS forward, total
+UNWIND range(0, size(same) - 1) AS number
+WITH n, place, type, forward, same[number] AS row, number
+ORDER BY CASE WHEN row[3] THEN 0 ELSE number END, place, type, forward
+WITH collect([n, type, forward, row]) AS read
+WITH read[..$row_cap] AS read, size(read) AS total
+UNWIND read AS each
+WITH total, each[0] AS n, each[1] AS type, each[2] AS forward, each[3][0] AS r, each[3][1] AS m,
+     each[3][2] AS cut
 WITH n, r, m, cut, type, forward, total, properties(r) AS relationship, m {${shown}} AS properties
 RETURN n.id AS tail, forward, relationship.key AS key, type, relationship,
        properties.id AS id, properties.name AS name, labels(m) AS labels, properties,
