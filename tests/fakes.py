@@ -125,7 +125,8 @@ class MemoryGraph:
 
     def _expand_chains(self, parameters: Mapping[str, Any]) -> list[Row]:
         groups: dict[tuple[str, bool, str], dict[str, list[str]]] = {}
-        for row in self._around(parameters["frontier"]):
+        around = self._around(parameters["frontier"])
+        for row in around[: parameters["row_cap"]]:
             label = next((each for each in parameters["labels"] if each in row["labels"]), "")
             links = groups.setdefault((row["type"], row["forward"], label), {})
             links.setdefault(row["tail"], []).append(row["id"])
@@ -135,7 +136,8 @@ class MemoryGraph:
             many = len(ends) > parameters["width"]
             near = [[end, self.similarity.get(end)] for end in ends] if many else []
             row = {"type": type_, "forward": forward, "label": label, "near": near}
-            rows.append({**row, "links": [[tail, found] for tail, found in links.items()]})
+            row |= {"links": [[tail, found] for tail, found in links.items()]}
+            rows.append({**row, "cut": [], "total": len(around)})
         return rows
 
     def _hydrate_hops(self, parameters: Mapping[str, Any]) -> list[Row]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from pathrag_gds.graph.database import Row
-from pathrag_gds.graph.queries import Branch, Query, load
+from pathrag_gds.graph.queries import Query, load
 from pathrag_gds.graph.schema import STRUCTURAL_TYPES, Ontology
-from pathrag_gds.retrieve.expand import branches_of, limits
+from pathrag_gds.retrieve.expand import MAX_ROWS, Plan, limits, lost, plan_of
 from pathrag_gds.retrieve.filters import Predicate
 from pathrag_gds.retrieve.statements import Request, edge_of_row, entity_of_row
 from pathrag_gds.retrieve.steps import Way
@@ -48,17 +48,23 @@ class Reach:
         links: By type, direction and label.
         nearness: Cosine of an end's vector and the question's, in [-1, 1], by id; only of steps
             with more ends than were asked for.
-        truncated: Frontier nodes whose relationships may not all have been read, sorted.
+        truncated: Frontier nodes of which a branch was cut, sorted; not those that only a cap on
+            all of the expansion cut.
+        lost: How many relationships such a cap left out, by its reason: ``row_cap``, ``byte_cap``.
     """
 
     links: tuple[Links, ...]
     nearness: Mapping[str, float]
     truncated: tuple[str, ...]
+    lost: Mapping[str, int] = field(default_factory=dict)
 
 
 @lru_cache(maxsize=64)
-def _rendered(branches: tuple[Branch, ...], slot: str) -> Query:
-    return load("retrieve/expand_chains").render({"filter": slot}, {"neighbours": branches})
+def _rendered(plan: Plan, slot: str) -> Query:
+    # A chain goes wherever its relations lead: nodes already found are nothing special to it.
+    branches = plan.by_name()
+    asked = {name: branches[name] for name in ("neighbours", "sparse", "frequent", "rare")}
+    return load("retrieve/expand_chains").render({"filter": slot}, asked)
 
 
 def chains_request(
@@ -73,26 +79,30 @@ def chains_request(
     predicate: Predicate,
     vector: Sequence[float] | None,
     vector_property: str,
+    max_rows: int = MAX_ROWS,
+    max_bytes: int = 0,
 ) -> Request | None:
     """Ask where all chains lead in one more step; None when no type may be followed.
 
     Args:
-        frontier: Distinct ids of the nodes that any chain has come to.
+        frontier: Distinct ids of the nodes that any chain has come to, those of the best first.
         labels: A node counts under the first of them that it has.
         cap: Relationships per node, type and direction. One more is read, to see a cut.
         width: Ends of a step are told apart by the question only where there are more of them.
         predicate: On ``r`` and ``m``.
+        max_rows: Relationships in all. Nodes, types and directions take turns, so each has some.
+        max_bytes: What is read of them at most, about; 0 for all.
     """
-    branches = branches_of(ontology.relation_types, restriction, cap)
-    if not branches[0]:
+    plan = plan_of(ontology.relation_types, restriction, cap)
+    if not (plan.neighbours or plan.sparse):
         return None
     return Request(
-        _rendered(branches[0], _slot(predicate)),
+        replace(_rendered(plan, _slot(predicate)), max_bytes=max_bytes or None),
         {
             "tenant": tenant,
             "frontier": list(frontier),
             "structural": list(STRUCTURAL_TYPES),
-            **limits(branches, cap),
+            **limits(plan, cap, max_rows),
             "labels": list(labels),
             "width": width,
             "vector": None if vector is None else list(vector),
@@ -106,31 +116,40 @@ def read_reach(request: Request, rows: Iterable[Row]) -> Reach:
     """Make links of the rows that answered a request of :func:`chains_request`.
 
     A node is truncated when one type and direction gave more rows than the cap, or all of its
-    branches more than theirs; what came counts nevertheless.
+    branches more than theirs, or where the database says so; what came counts nevertheless.
     """
-    cap = request.parameters["cap"]
-    rest_cap = request.parameters["rest_cap"]
-    links: list[Links] = []
+    parameters = request.parameters
+    ends: dict[Step, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     nearness: dict[str, float] = {}
     read: Counter[tuple[str, str, bool]] = Counter()
+    truncated: set[str] = set()
+    total = 0
     for row in rows:
-        ends: dict[str, tuple[tuple[str, int], ...]] = {}
+        step = Step(row["type"], row["forward"], row["label"])
         for tail, found in row["links"]:
-            read[tail, row["type"], row["forward"]] += len(found)
-            counts = Counter(found)
-            if tail in counts:
-                # Two branches may have found one loop: it counts once.
-                counts[tail] = 1
-            ends[tail] = tuple(sorted(counts.items()))
-        links.append(Links(Step(row["type"], row["forward"], row["label"]), ends))
+            read[tail, step.type, step.forward] += len(found)
+            ends[step][tail].update(found)
         nearness |= {id_: round(near or 0.0, 6) for id_, near in row["near"]}
-    of_node: Counter[str] = Counter()
-    for (tail, _, _), count in read.items():
-        of_node[tail] += count
-    truncated = {tail for (tail, _, _), count in read.items() if count >= cap}
-    truncated |= {tail for tail, count in of_node.items() if count >= rest_cap}
+        truncated.update(row["cut"])
+        total = row["total"]
+    truncated |= {tail for (tail, _, _), count in read.items() if count >= parameters["cap"]}
+    if not parameters["dense"]:
+        of_node: Counter[str] = Counter()
+        for (tail, _, _), count in read.items():
+            of_node[tail] += count
+        truncated |= {t for t, count in of_node.items() if count >= parameters["rest_cap"]}
+    links = [
+        Links(step, {tail: _counted(tail, found) for tail, found in by_tail.items()})
+        for step, by_tail in ends.items()
+    ]
     links.sort(key=lambda link: (link.step.type, not link.step.forward, link.step.label))
-    return Reach(tuple(links), nearness, tuple(sorted(truncated)))
+    left_out = lost(read.total(), total, parameters["row_cap"])
+    return Reach(tuple(links), nearness, tuple(sorted(truncated)), left_out)
+
+
+def _counted(tail: str, found: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+    """Give ends with their counts by id; a loop, which two branches may have found, counts once."""
+    return tuple(sorted((end, 1 if end == tail else count) for end, count in found.items()))
 
 
 def shown_request(

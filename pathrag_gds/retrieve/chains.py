@@ -8,7 +8,8 @@ node a few ways there, so that the revisit policy holds:
   different nodes, which is exact to a depth of three; deeper, a step may be missed that only a way
   that was not kept could take, never one be taken that no way may.
 - A frontier wider than ``frontier_width`` keeps the nodes nearest to the question. The chain is
-  marked as sampled, and so is one whose nodes have more relationships than were read.
+  marked as sampled, and so is one whose nodes have, or may have, more relationships than were
+  read.
 - A return to the start is a chain of its own; a return to another node is not told apart.
 
 What a sample leaves out, the query that is made of a chain returns (:mod:`.pattern`).
@@ -191,6 +192,8 @@ class ChainBeam:
             predicate=session.hop_filter,
             vector=context.question_vector,
             vector_property=context.vector_property,
+            max_rows=config.max_rows,
+            max_bytes=config.max_bytes,
         )
         if request is None:
             return
@@ -199,6 +202,8 @@ class ChainBeam:
         began = context.clock()
         reach = read_reach(request, rows)
         session.truncated.update(reach.truncated)
+        for reason, count in reach.lost.items():
+            session.note(depth, reason, count)
         grown = self._grow(beam, reach, depth)
         session.add_time("prune", began)
         scored = self._score(grown, depth)
@@ -272,6 +277,9 @@ class ChainBeam:
         """List the extensions to score, narrowed: parents take turns up to ``rerank_limit``."""
         session, config = self.session, self.session.config
         truncated = frozenset(reach.truncated)
+        if reach.lost:
+            # A cap on all of the expansion does not tell which nodes it cut.
+            truncated = frozenset(node for scored in beam for node in scored.growth.ends)
         turns: list[tuple[int, int, Growth]] = []
         for parent, scored in enumerate(beam):
             grown, forbidden = extend(

@@ -26,6 +26,7 @@ __all__ = [
     "expand_request",
     "extensions",
     "limits",
+    "lost",
     "plan_of",
     "read_neighbours",
 ]
@@ -267,11 +268,7 @@ def expand_request(
             "frontier": list(frontier),
             "targets": list(targets[:MAX_TARGETS]) if plan.searches else [],
             "structural": list(STRUCTURAL_TYPES),
-            "cap": cap + 1,
-            "rest_cap": REST_CAP + 1,
-            "dense": UNTYPED_CAPS * cap + 1 if plan.sparse else 0,
-            "scan": MAX_SCAN,
-            "row_cap": max_rows,
+            **limits(plan, cap, max_rows),
             "vector": None if vector is None else list(vector),
             "vector_property": vector_property,
             "filters": dict(predicate.values),
@@ -279,12 +276,15 @@ def expand_request(
     )
 
 
-def limits(branches: Branches, cap: int) -> dict[str, int]:
-    """Give the limits of the branches, one more than wanted so that a cut can be seen."""
-    typed = any(branch.slots["limit"] == "$cap" for branch in branches[0]) or all(
-        len(branch.types) <= MAX_TYPED and branch.types for branch in branches[0]
-    )
-    return {"cap": cap + 1, "rest_cap": (REST_CAP if typed else UNTYPED_CAPS * cap) + 1}
+def limits(plan: Plan, cap: int, max_rows: int) -> dict[str, int]:
+    """Give the limits of a plan's statement, one more than wanted so that a cut can be seen."""
+    return {
+        "cap": cap + 1,
+        "rest_cap": REST_CAP + 1,
+        "dense": UNTYPED_CAPS * cap + 1 if plan.sparse else 0,
+        "scan": MAX_SCAN,
+        "row_cap": max_rows,
+    }
 
 
 def read_neighbours(request: Request, rows: Iterable[Row]) -> Neighbourhood:
@@ -324,15 +324,21 @@ def read_neighbours(request: Request, rows: Iterable[Row]) -> Neighbourhood:
     return Neighbourhood(
         {tail: tuple(sorted(ns, key=_by_similarity)) for tail, ns in found.items()},
         tuple(sorted(truncated)),
-        _lost(received, total, request.parameters["row_cap"]),
+        lost(received, total, request.parameters["row_cap"]),
     )
 
 
-def _lost(received: int, total: int, row_cap: int) -> dict[str, int]:
-    """Count what was left out: by the cap on rows in the database, by that on bytes on the way."""
+def lost(received: int, total: int, row_cap: int) -> dict[str, int]:
+    """Count by its reason what caps on all of an expansion left out.
+
+    Args:
+        received: Relationships that came.
+        total: Those that were there without ``row_cap``, which binds in the database; what is
+            missing besides was cut on the way, by the cap on bytes.
+    """
     sent = min(total, row_cap)
-    lost = {"row_cap": total - sent, "byte_cap": sent - received}
-    return {reason: count for reason, count in lost.items() if count}
+    counts = {"row_cap": total - sent, "byte_cap": sent - received}
+    return {reason: count for reason, count in counts.items() if count}
 
 
 def _by_similarity(neighbour: Neighbour) -> tuple[float, tuple[str, ...], bool]:

@@ -9,6 +9,7 @@ import pytest
 
 from pathrag_gds.graph.database import Database
 from pathrag_gds.graph.schema import refresh_ontology
+from pathrag_gds.retrieve.chain_hops import Reach, chains_request, read_reach
 from pathrag_gds.retrieve.expand import Neighbourhood, expand_request, read_neighbours
 from pathrag_gds.retrieve.filters import Predicate
 from tests.statements import statement
@@ -103,5 +104,69 @@ def test_under_a_cap_on_bytes_reading_ends(graph: Database) -> None:
     assert set(kinds(read, "hub")) == {("FREQUENT", True), ("RARE", False)}
 
 
+def chains_around(db: Database, *frontier: str, **caps: Any) -> Reach:
+    request = chains_request(
+        frontier,
+        tenant=TENANT,
+        ontology=refresh_ontology(db, TENANT),
+        restriction=(),
+        labels=(),
+        cap=CAP,
+        width=100,
+        predicate=Predicate("", {}),
+        vector=None,
+        vector_property="embedding",
+        **caps,
+    )
+    assert request is not None
+    return read_reach(request, db.run(request.query, **request.parameters))
+
+
+def ends(found: Reach) -> dict[tuple[str, bool, str], int]:
+    return {
+        (link.step.type, link.step.forward, tail): sum(count for _, count in met)
+        for link in found.links
+        for tail, met in link.ends.items()
+    }
+
+
+def test_chains_have_some_of_every_type_of_a_hub(graph: Database) -> None:
+    found = chains_around(graph, "hub", "rare1")
+    # One more than the cap is read, to see that there are more.
+    assert ends(found) == {
+        ("FREQUENT", True, "hub"): CAP + 1,
+        ("RARE", False, "hub"): 3,
+        ("RARE", True, "rare1"): 1,
+    }
+    assert found.truncated == ("hub",)
+    assert found.lost == {}
+
+
+def test_under_a_cap_on_rows_all_chains_have_some(graph: Database) -> None:
+    found = chains_around(graph, "hub", "side", max_rows=9)
+    assert ends(found) == {
+        ("FREQUENT", True, "hub"): 3,
+        ("FREQUENT", True, "side"): 3,
+        ("RARE", False, "hub"): 3,
+    }
+    whole = chains_around(graph, "hub", "side")
+    assert whole.lost == {}
+    assert found.lost == {"row_cap": sum(ends(whole).values()) - 9}
+
+
+def test_under_a_cap_on_bytes_all_chains_have_their_first(graph: Database) -> None:
+    # A row holds a type's first relationship of every node, the next row another type's; with their
+    # columns' names they take some 100 bytes each.
+    first = {("FREQUENT", True, "hub"): 1, ("FREQUENT", True, "side"): 1}
+    found = chains_around(graph, "hub", "side", max_rows=9, max_bytes=1)
+    assert ends(found) == first
+    assert found.lost["byte_cap"] == 7
+    more = chains_around(graph, "hub", "side", max_rows=9, max_bytes=120)
+    assert ends(more) == first | {("RARE", False, "hub"): 1}
+    assert more.lost["byte_cap"] == 6
+    assert more.lost["row_cap"] == found.lost["row_cap"] > 0
+
+
 def test_the_same_rows_come_every_time(graph: Database) -> None:
+    assert chains_around(graph, "hub", max_rows=9) == chains_around(graph, "hub", max_rows=9)
     assert around(graph, "hub", "side", max_rows=9) == around(graph, "hub", "side", max_rows=9)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
 from pathrag_gds.config import RevisitPolicy
 from pathrag_gds.graph.queries import load
-from pathrag_gds.graph.schema import EntityType, Ontology
-from pathrag_gds.retrieve.chain_hops import Links, read_reach, read_shown, walk
+from pathrag_gds.graph.schema import EntityType, Ontology, RelationType
+from pathrag_gds.retrieve.chain_hops import Links, chains_request, read_reach, read_shown, walk
 from pathrag_gds.retrieve.chains import Growth, extend, narrow
+from pathrag_gds.retrieve.filters import Predicate
 from pathrag_gds.retrieve.serialize import chain_text, steps_text
 from pathrag_gds.retrieve.statements import Request
 from pathrag_gds.retrieve.steps import chain_of, label_of, labels_by_count, may_step
@@ -124,16 +128,12 @@ def test_a_frontier_is_narrowed_by_nearness_then_id() -> None:
 
 
 def test_rows_of_an_expansion() -> None:
-    request = Request(load("retrieve/expand_chains"), {"cap": 3, "rest_cap": 5})
+    request = expansion(cap=3, rest_cap=5, row_cap=8)
     rows = [
-        {
-            "type": "T",
-            "forward": True,
-            "label": "",
-            "links": [["a", ["b", "c", "b"]], ["d", ["d", "d"]]],
-            "near": [["b", 0.25], ["c", None]],
-        },
-        {"type": "R", "forward": False, "label": "x", "links": [["d", ["e"] * 3]], "near": []},
+        reached("T", True, [["a", ["b"]], ["d", ["d"]]], near=[["b", 0.25]]),
+        reached("R", False, [["d", ["e"]]], label="x"),
+        reached("T", True, [["a", ["c", "b"]], ["d", ["d"]]], near=[["b", 0.25], ["c", None]]),
+        reached("R", False, [["d", ["e", "e"]]], label="x", total=8),
     ]
     reach = read_reach(request, rows)
     assert reach.links == (
@@ -144,7 +144,88 @@ def test_rows_of_an_expansion() -> None:
     assert reach.nearness == {"b": 0.25, "c": 0.0}
     # a has as many of one type as were asked for, d as many of all.
     assert reach.truncated == ("a", "d")
-    assert read_reach(request, []).links == ()
+    assert reach.lost == {}
+    nothing = read_reach(request, [])
+    assert (nothing.links, nothing.truncated, nothing.lost) == ((), (), {})
+
+
+def test_where_types_are_many_the_database_tells_what_it_did_not_read() -> None:
+    request = expansion(cap=3, rest_cap=5, dense=6)
+    rows = [reached(type_, True, [["a", ["b", "c"]]]) for type_ in ("R", "S", "T")]
+    # As many of all types as are read of a node of few types are not too many here.
+    assert read_reach(request, rows).truncated == ()
+    cut = {**rows[0], "cut": ["z", "a"]}
+    assert read_reach(request, [cut, *rows[1:]]).truncated == ("a", "z")
+
+
+def test_what_caps_on_all_of_an_expansion_left_out_is_counted() -> None:
+    rows = [reached("R", True, [["a", ["b"]], ["d", ["e"]]], total=12)]
+    assert read_reach(expansion(row_cap=12), rows).lost == {"byte_cap": 10}
+    assert read_reach(expansion(row_cap=5), rows).lost == {"row_cap": 7, "byte_cap": 3}
+    assert read_reach(expansion(row_cap=2), rows).lost == {"row_cap": 10}
+
+
+@pytest.mark.parametrize(
+    ("types", "dense", "branches"),
+    [(2, 0, 3 + 1), (25, 16, 2 + 3 + 2)],
+    ids=["few types", "many types"],
+)
+def test_types_take_turns_and_caps_go_with_the_statement(
+    types: int, dense: int, branches: int
+) -> None:
+    # Three pairs of type and direction are hubs where the cap is 3.
+    degrees = [(9, 9), (9, 1), *[(1, 1)] * (types - 2)]
+    relations = tuple(
+        RelationType(f"T{i:02}", 9, max_out=out, max_in=into)
+        for i, (out, into) in enumerate(degrees)
+    )
+    request = chains_request(
+        ["a", "b"],
+        tenant="t",
+        ontology=Ontology("t", relations),
+        restriction=(),
+        labels=(),
+        cap=3,
+        width=100,
+        predicate=Predicate("", {}),
+        vector=None,
+        vector_property="embedding",
+        max_rows=70,
+        max_bytes=8,
+    )
+    assert request is not None
+    limits = {name: request.parameters[name] for name in ("cap", "dense", "row_cap")}
+    assert limits == {"cap": 4, "dense": dense, "row_cap": 70}
+    assert request.query.max_bytes == 8
+    text = request.query.text
+    assert text.count("MATCH (n)") == branches
+    # Chains have no targets, so no branch into them.
+    assert "targets" not in text
+
+
+def expansion(**limits: int) -> Request:
+    defaults = {"cap": 20, "rest_cap": 500, "dense": 0, "row_cap": 7}
+    return Request(load("retrieve/expand_chains"), defaults | limits)
+
+
+def reached(
+    type_: str,
+    forward: bool,
+    links: list[list[Any]],
+    *,
+    label: str = "",
+    near: Sequence[list[Any]] = (),
+    total: int = 7,
+) -> dict[str, Any]:
+    return {
+        "type": type_,
+        "forward": forward,
+        "label": label,
+        "links": links,
+        "near": near,
+        "cut": [],
+        "total": total,
+    }
 
 
 def test_relationships_side_by_side_are_each_walked_once() -> None:

@@ -126,6 +126,17 @@ def test_a_wide_frontier_keeps_the_nodes_nearest_to_the_question() -> None:
     assert frontiers[1] == ["r1", "r2", "q0"]
 
 
+def test_what_caps_on_a_depth_left_out_is_counted_and_told() -> None:
+    graph = MemoryGraph(FAN, seeds=["s"])
+    trace: list[DepthTrace] = []
+    result = ask(graph, strategy="chains", max_depth=1, max_rows=3, trace=trace)
+    # Of the four relationships of s the last is not read: the chain s-Q is unknown.
+    assert cuts(result)[1, "row_cap"] == 1
+    assert [t.chain for t in trace[1].paths] == [Chain("s", (Step("R", True),))]
+    assert [(c.reason, c.count) for c in trace[1].cut if c.reason == "row_cap"] == [("row_cap", 1)]
+    assert result.stats.truncated == 0
+
+
 def test_too_many_chains_are_not_read() -> None:
     fan = [("s", type_, f"{type_}0") for type_ in "ABCD"] + [("t", "E", "E0")]
     graph = MemoryGraph(fan, seeds=["s", "t"])
