@@ -24,6 +24,7 @@ from pathrag_gds.version import __version__
 if TYPE_CHECKING:
     from pathrag_gds.types import (
         Answer,
+        Chain,
         DepthTrace,
         Explanation,
         Outcome,
@@ -348,11 +349,13 @@ def _starts(explanation: Explanation, rows: int) -> list[str]:
 def _depths(depths: Sequence[DepthTrace], rows: int) -> list[str]:
     if not depths:
         return []
+    chains = any(traced.chain for depth in depths for traced in depth.paths)
+    what = "chains, each with one of its paths" if chains else "paths"
     return [
         '<section id="depths">',
         "<h2>How the paths were found</h2>",
-        '<p class="dim">Of each depth the best paths, by steer: what decides which paths lead on. '
-        "Confidence is how sure it is that the answer is at a path's end.</p>",
+        f'<p class="dim">Of each depth the best {what}, by steer: what decides which lead on. '
+        "Confidence is how sure it is that the answer is at the end.</p>",
         *(line for depth in depths for line in _depth(depth, rows)),
         "</section>",
     ]
@@ -402,13 +405,14 @@ def _traced(paths: Sequence[TracedPath], names: Mapping[str, str], rows: int) ->
         (
             _number(f"{traced.steer:.3f}"),
             _number(f"{traced.confidence:.3f}"),
-            _path(traced.path, names),
+            _chain(traced.chain, traced.path, names) if traced.chain else _path(traced.path, names),
         )
         for traced in shown
     ]
     more = len(paths) - len(shown)
+    what = "chain" if any(traced.chain for traced in paths) else "path"
     return [
-        *_table(("steer", "confidence", "path"), cells),
+        *_table(("steer", "confidence", what), cells),
         *([f'<p class="dim">and {more:,} more below them (--rows)</p>'] if more else []),
     ]
 
@@ -426,8 +430,8 @@ def _end(result: SearchResult) -> list[str]:
         '<section id="end">',
         "<h2>At the end</h2>",
         *([f"<p>Left out: {html_text(told)}</p>"] if told else []),
-        f"<p>Depth {stats.depth}, {stats.round_trips:,} round trips, {stats.candidates:,} paths, "
-        f"{stats.texts_scored:,} texts scored.</p>",
+        f"<p>Depth {stats.depth}, {stats.round_trips:,} round trips, {stats.candidates:,} "
+        f"candidates, {stats.texts_scored:,} texts scored.</p>",
         *([f"<p>Strategy: {html_text(strategy)}</p>"] if stats.strategy else []),
         "<details>",
         "<summary>Options of the search</summary>",
@@ -437,15 +441,33 @@ def _end(result: SearchResult) -> list[str]:
     ]
 
 
+def _chain(chain: Chain, path: Path, names: Mapping[str, str]) -> str:
+    """Write a chain that was scored, and below it one of its paths."""
+    pieces = [_node(names.get(chain.start, chain.start))]
+    for step in chain.steps:
+        pieces.append(_arrow(html_text(step.type), forward=step.forward))
+        # A step into the one node that is meant says which; others may end anywhere.
+        end = _node(names.get(step.id, step.id)) if step.id else f"({_isolated(step.label)})"
+        pieces.append(end)
+    line = " ".join(pieces)
+    if not chain.steps:
+        return line
+    return f'{line}<br><span class="dim">such as</span> {_path(path, names)}'
+
+
 def _path(path: Path, names: Mapping[str, str]) -> str:
     """Write a path on one line; a node without a name is told by its id."""
     pieces = [_node(names.get(path.start, path.start))]
     for hop in path.hops:
         told = html_text(hop.edge.type) + html_text(properties_text(hop.edge.properties))
-        arrow = f"—[{told}]→" if hop.forward else f"←[{told}]—"
-        pieces.append(f'<span class="relation">{arrow}</span>')
+        pieces.append(_arrow(told, forward=hop.forward))
         pieces.append(_node(names.get(hop.tail, hop.tail)))
     return " ".join(pieces)
+
+
+def _arrow(told: str, *, forward: bool) -> str:
+    arrow = f"—[{told}]→" if forward else f"←[{told}]—"
+    return f'<span class="relation">{arrow}</span>'
 
 
 def _node(name: str) -> str:

@@ -25,7 +25,7 @@ from pathrag_gds.types import (
 )
 from pathrag_gds.types import Path as GraphPath
 from tests.browser import Browser, Page
-from tests.unit.test_explain_html import SHOWN, explanation, nasty, path, ranked
+from tests.unit.test_explain_html import SHOWN, chains, explanation, nasty, path, ranked
 from tests.unit.test_paths_svg import web
 
 pytestmark = pytest.mark.browser
@@ -146,6 +146,22 @@ def test_the_page_tells_what_the_search_did(opened: Open, dark: bool) -> None:
     assert ("rgb(20, 23, 28)" in light, fore == "rgb(230, 232, 235)") == (dark, dark)
 
 
+@pytest.mark.parametrize("dark", [False, True])
+def test_kept_and_cut_chains_are_told_per_depth(opened: Open, dark: bool) -> None:
+    page = opened(chains(), dark=dark)
+    assert texts(page, ".depth h3") == ["Depth 2: 1 kept"]
+    assert texts(page, ".depth th:last-child") == ["chain", "chain"]
+    told = texts(page, ".depth tbody td:last-child")
+    assert [line.partition("such as")[0] for line in told] == [
+        "MILK ←[holds]— (Jug) —[stands_in]→ B",
+        "MILK —[r<1>]→ ()",
+    ]
+    assert texts(page, ".depth .cut > summary, p.cut") == [
+        "cut: 1 ranked below --beam-width",
+        "cut: 12 not read, beyond --max-rows",
+    ]
+
+
 def test_a_rank_leads_to_its_path(opened: Open) -> None:
     page = opened(explanation())
     page.value("document.querySelector('#answers a').click()")
@@ -178,8 +194,8 @@ def test_what_only_a_browser_would_run_is_not_run(opened: Open) -> None:
 @pytest.mark.parametrize("width", [400, 1280])
 @pytest.mark.parametrize(
     "told",
-    [explanation(), hostile(), nasty(), explanation(paths=web())],
-    ids=["plain", "hostile", "nasty", "web"],
+    [explanation(), chains(), hostile(), nasty(), explanation(paths=web())],
+    ids=["plain", "chains", "hostile", "nasty", "web"],
 )
 def test_nothing_lies_over_something_else(opened: Open, told: Explanation, width: int) -> None:
     page = opened(told, width=width)

@@ -17,6 +17,7 @@ from pathrag_gds.serve.explain_html import explanation_html
 from pathrag_gds.types import (
     Anchor,
     Answer,
+    Chain,
     Cut,
     DepthTrace,
     Edge,
@@ -30,6 +31,7 @@ from pathrag_gds.types import (
     SearchStats,
     Seed,
     Source,
+    Step,
     TracedPath,
 )
 from pathrag_gds.types import Path as GraphPath
@@ -237,6 +239,40 @@ def test_each_depth_tells_what_was_kept_and_why_the_rest_was_cut() -> None:
     assert "Not all relationships read: MILK" in first.text
 
 
+def chains() -> Explanation:
+    """Make an explanation of a search over chains, one kept and one cut at its depth."""
+    kept = Chain("milk", (Step("holds", False, "Jug"), Step("stands_in", True, id="b")))
+    cut = Chain("milk", (Step("r<1>", True),))
+    depth = DepthTrace(
+        2,
+        (
+            TracedPath(path("milk", "a", "b"), 0.5, 0.75, chain=kept),
+            TracedPath(path("milk", "a"), 0.25, 0.5, "beam_width", chain=cut),
+        ),
+        {"milk": "MILK", "a": "A", "b": "B"},
+        (Cut(2, "beam_width", 1), Cut(2, "row_cap", 12)),
+    )
+    return replace(explanation(), depths=(depth,))
+
+
+def test_chains_are_told_with_one_of_their_paths() -> None:
+    page = read(explanation_html(chains()))
+    depth = page.one("section", class_="depth")
+    kept, cut = depth.all("table")
+    assert [th.text for th in kept.all("th")] == ["steer", "confidence", "chain"]
+    assert rows_of(depth) == [
+        [
+            "0.750",
+            "0.500",
+            "MILK ←[holds]— (Jug) —[stands_in]→ Bsuch as MILK —[leads_to]→ A —[leads_to]→ B",
+        ],
+        ["0.500", "0.250", "MILK —[r<1>]→ ()such as MILK —[leads_to]→ A"],
+    ]
+    assert cut.all("th")[2].text == "chain"
+    assert "the best chains, each with one of its paths, by steer" in section(page, "depths").text
+    assert depth.one("p", class_="cut").text == "cut: 12 not read, beyond --max-rows"
+
+
 def test_no_rows_means_all_and_fewer_than_none_is_refused() -> None:
     page = read(explanation_html(explanation(), rows=0))
     first = page.all("section", class_="depth")[1]
@@ -251,7 +287,7 @@ def test_the_end_tells_what_was_left_out_the_cost_and_the_options() -> None:
     told = [line.text for line in end.all("p")]
     assert told == [
         "Left out: 3 beyond --top-k",
-        "Depth 2, 5 round trips, 1,200 paths, 9 texts scored.",
+        "Depth 2, 5 round trips, 1,200 candidates, 9 texts scored.",
         "Strategy: both (nodes <tell>).",
     ]
     assert rows_of(end) == [["min_score", "0.15"], ["weight_similarity", "6.0"]]
