@@ -129,6 +129,7 @@ class Settings:
         preset: Name of the configuration that searches start from.
         presets: What the file's tables ``[presets.NAME]`` say, fields of :class:`SearchConfig` by
             name of the preset.
+        telemetry: And ``telemetry_text``: see :func:`pathrag_gds.telemetry.start`.
     """
 
     uri: str = ""
@@ -146,6 +147,8 @@ class Settings:
     llm_api_key: str = field(default="", repr=False)
     preset: str = ""
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    telemetry: str = ""
+    telemetry_text: str = ""
 
     def embedded(self) -> Settings:
         """Give these settings without the server that they name: the embedded one is meant."""
@@ -218,6 +221,8 @@ _ENVIRONMENT = {
     "llm_base_url": "PATHRAG_LLM_BASE_URL",
     "llm_model": "PATHRAG_LLM_MODEL",
     "llm_api_key": "PATHRAG_LLM_API_KEY",
+    "telemetry": "PATHRAG_TELEMETRY",
+    "telemetry_text": "PATHRAG_TELEMETRY_TEXT",
 }
 # What belongs to an address, and goes to no other than the one that stands beside it.
 _BELONGS = {

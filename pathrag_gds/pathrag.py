@@ -8,6 +8,7 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from pathrag_gds import telemetry
 from pathrag_gds.answer.prompt import (
     DEFAULT_BUDGET,
     DEFAULT_CHUNK_BUDGET,
@@ -143,6 +144,7 @@ class PathRAG:
         from pathrag_gds.models.encoder import load_encoder
         from pathrag_gds.models.reranker import load_reranker
 
+        telemetry.start(settings.telemetry, settings.telemetry_text)
         tenant = check_tenant(settings.tenant or DEFAULT_TENANT)
         config = config or settings.search_config()
         encoder = load_encoder(settings.model or None)
@@ -349,17 +351,18 @@ class PathRAG:
         check_prompt_options(order=order, budget=budget, chunk_budget=chunk_budget)
         # First, so that nobody waits for a search whose answer nobody can write.
         llm = llm or self.llm or self._configured_llm()
-        result = self.search(
-            question, tenant=tenant, config=config, start_ids=start_ids, **overrides
-        )
-        prompt = self.prompt_of(
-            result,
-            order=order,
-            budget=budget,
-            chunk_budget=chunk_budget,
-            count_tokens=count_tokens,
-        )
-        return generate_answer(result, prompt, llm, on_text=on_text, stream=stream)
+        with telemetry.span("pathrag.ask", tenant=self._tenant(tenant)):
+            result = self.search(
+                question, tenant=tenant, config=config, start_ids=start_ids, **overrides
+            )
+            prompt = self.prompt_of(
+                result,
+                order=order,
+                budget=budget,
+                chunk_budget=chunk_budget,
+                count_tokens=count_tokens,
+            )
+            return generate_answer(result, prompt, llm, on_text=on_text, stream=stream)
 
     def save_pattern(
         self, source: SearchResult | Pattern, name: str, *, replace: bool = False
@@ -452,6 +455,36 @@ class PathRAG:
             raise ConfigError("The question is empty.", hint='Ask one: "Who is Jane?"')
         config = (config or self.config).with_(**overrides)
         tenant = self._tenant(tenant)
+        with telemetry.span(
+            "pathrag.query", tenant=tenant, method="path", question_length=len(question)
+        ) as span:
+            span.tell(question=question)
+            result = self._searched(question, tenant, config, start_ids, trace)
+            span.set(
+                outcome=result.outcome,
+                shape=result.shape.get("kind"),
+                strategy=result.stats.strategy,
+                depth=result.stats.depth,
+                round_trips=result.stats.round_trips,
+                setup_round_trips=result.stats.setup_round_trips,
+                candidates=result.stats.candidates,
+                texts_scored=result.stats.texts_scored,
+                cache_hits=result.stats.cache_hits,
+                paths=len(result.paths),
+                answers=len(result.answers),
+            )
+            span.tell(answer_names=[answer.name for answer in result.answers])
+            return result
+
+    def _searched(
+        self,
+        question: str,
+        tenant: str,
+        config: SearchConfig,
+        start_ids: Sequence[str],
+        trace: list[DepthTrace] | None,
+    ) -> SearchResult:
+        """Search with what is known of the tenant; read that again where it is out of date."""
         known = self._known(tenant)
         if known is not None:
             try:
@@ -481,7 +514,8 @@ class PathRAG:
                 warnings.append(f"The graph has no relationship type {name!r}.")
         vector = None
         if context.question_vector is not None:
-            vector = tuple(float(x) for x in self.encoder.encode([question])[0])
+            with telemetry.span("pathrag.encode"):
+                vector = tuple(float(x) for x in self.encoder.encode([question])[0])
         context = replace(context, question_vector=vector, warnings=tuple(warnings))
         return run(self.database, search(question, config, context, trace, start_ids=start_ids))
 
@@ -492,13 +526,18 @@ class PathRAG:
     def _read(self, tenant: str) -> SearchContext:
         from pathrag_gds.retrieve.context import read_context
 
-        context = read_context(
-            self.database,
-            tenant,
-            encoder=self.encoder,
-            reranker=self.reranker,
-            adapted=self._adapted,
-        )
+        with telemetry.span("pathrag.context", tenant=tenant) as span:
+            context = read_context(
+                self.database,
+                tenant,
+                encoder=self.encoder,
+                reranker=self.reranker,
+                adapted=self._adapted,
+            )
+            span.set(
+                relation_types=len(context.ontology.relation_types),
+                round_trips=context.setup_round_trips,
+            )
         with self._lock:
             # What something is missing from is read again the next time: it may have come.
             self._contexts.pop(tenant, None)

@@ -14,6 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pathrag_gds import telemetry
 from pathrag_gds.answer.prompt import NOT_IN_GRAPH
 from pathrag_gds.text import words
 
@@ -146,17 +147,30 @@ def generate_answer(
         outcome: Outcome = "partial" if result.outcome == "partial" else "not_in_graph"
         return GeneratedAnswer(NOT_IN_GRAPH, outcome, "", "", (), prompt, result, result.warnings)
     pieces: list[str] = []
-    with closing(llm.chat(prompt.messages(), stream=stream)) as chat:
-        finish = ""
-        while True:
-            try:
-                piece = next(chat)
-            except StopIteration as end:
-                finish = end.value or ""
-                break
-            told(piece)
-            pieces.append(piece)
-    return read_answer("".join(pieces), prompt, result, model=llm.name, finish=finish)
+    with telemetry.span(
+        "pathrag.generate", tenant=result.tenant, model=llm.name, prompt_tokens=prompt.tokens
+    ) as span:
+        with closing(llm.chat(prompt.messages(), stream=stream)) as chat:
+            finish = ""
+            while True:
+                try:
+                    piece = next(chat)
+                except StopIteration as end:
+                    finish = end.value or ""
+                    break
+                told(piece)
+                pieces.append(piece)
+        answer = read_answer("".join(pieces), prompt, result, model=llm.name, finish=finish)
+        span.set(
+            outcome=answer.outcome,
+            finish=finish,
+            prompt_paths=len(prompt.numbered),
+            sentences=len(answer.sentences),
+            cited=len(answer.cited),
+            uncited=len(answer.uncited),
+        )
+        span.tell(answer=answer.text)
+        return answer
 
 
 def read_answer(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, get_args
 
+from pathrag_gds import telemetry
 from pathrag_gds.communities.partition import (
     Cell,
     LevelFigures,
@@ -135,9 +136,47 @@ def detect_communities(
     check_tenant(tenant)
     _check(algorithm, seed, gamma, min_size)
     started = time.monotonic()
-    told = progress or (lambda done, total, what: None)
     require_schema(db)
     db.capabilities.require_gds("Detecting communities", f"gds.{algorithm}.stream")
+    with telemetry.span(
+        "graphrag.detect",
+        tenant=tenant,
+        algorithm=algorithm,
+        resolution=1.0 if gamma is None else gamma,
+    ) as span:
+        found = _detect(
+            db,
+            tenant,
+            algorithm=algorithm,
+            seed=seed,
+            gamma=gamma,
+            weight_property=weight_property,
+            min_size=min_size,
+            keep=keep,
+            told=progress or (lambda done, total, what: None),
+        )
+        span.set(
+            nodes_in=found.entities,
+            edges_in=found.relationships,
+            communities_out=found.communities,
+            levels=len(found.levels),
+        )
+        return replace(found, seconds=round(time.monotonic() - started, 3))
+
+
+def _detect(
+    db: Database,
+    tenant: str,
+    *,
+    algorithm: CommunityAlgorithm,
+    seed: int | None,
+    gamma: float | None,
+    weight_property: str,
+    min_size: int,
+    keep: NodeFilter | None,
+    told: Progress,
+) -> Detection:
+    """Find communities and put them in force; the seconds are for the caller to count."""
     links = read_links(db, tenant, weight_property, lambda done: told(done, 0, "entities read"))
     if not links:
         raise ConfigError(
@@ -185,7 +224,7 @@ def detect_communities(
         seconds=0.0,
     )
     writer.put_in_force(_noted(found, unplaced, left_out))
-    return replace(found, seconds=round(time.monotonic() - started, 3))
+    return found
 
 
 def read_links(

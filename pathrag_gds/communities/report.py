@@ -11,11 +11,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
+from contextvars import copy_context
 from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
+from pathrag_gds import telemetry
 from pathrag_gds.communities.content import content_hash
 from pathrag_gds.communities.extractive import extractive_report
 from pathrag_gds.communities.read import (
@@ -388,12 +390,29 @@ class _Run:
             return _Written(community, is_gone=True)
         if draft.is_current:
             return _Written(community, is_current=True)
-        if self.llm is None or draft.prompt is None:
-            report = extractive_report(
-                draft.content, phrasing=self.desk.phrasing, digest=draft.digest
-            )
-            return _Written(community, report)
-        return self._asked(community, draft, draft.prompt, self.llm)
+        content = draft.content
+        with telemetry.span(
+            "graphrag.summarize",
+            tenant=self.desk.tenant,
+            community_id=community.id,
+            nodes_n=len(content.entities),
+            edges_n=len(content.edges),
+            model=self.llm.name if self.llm else "extractive",
+        ) as span:
+            if self.llm is None or draft.prompt is None:
+                report = extractive_report(
+                    content, phrasing=self.desk.phrasing, digest=draft.digest
+                )
+                done = _Written(community, report)
+            else:
+                done = self._asked(community, draft, draft.prompt, self.llm)
+            span.set(input_tokens=done.prompt_tokens, output_tokens=done.answer_tokens)
+            if done.report is not None:
+                span.set(form=done.report.form)
+                span.tell(title=done.report.title, summary=done.report.summary)
+            if done.failure:
+                span.fail("LLMError" if done.is_silent else "GraphRAGError", done.failure)
+            return done
 
     def _asked(
         self, community: StoredCommunity, draft: _Draft, prompt: ReportPrompt, llm: LLM
@@ -516,7 +535,8 @@ def _several(
                 item = next(waiting, None)
                 if item is None:
                     break
-                running.add(pool.submit(work, item))
+                # Spans of the threads belong to the one that is open here.
+                running.add(pool.submit(copy_context().run, work, item))
             if not running:
                 return
             done, running = wait(running, return_when=FIRST_COMPLETED)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from pathrag_gds import telemetry
 from pathrag_gds.answer.fuse import FUSION_K
 from pathrag_gds.communities.read import StoredCommunity, read_communities, require_run
 from pathrag_gds.communities.retrieve import (
@@ -200,6 +201,39 @@ def search_communities(
     _check(communities=(communities, 1), hops=(hops, 0), top_k=(top_k, 1))
     if hops > 3:
         raise ConfigError(f"hops must be at most 3, not {hops}.")
+    with telemetry.span(
+        "graphrag.retrieve",
+        tenant=tenant,
+        query_length=len(question),
+        community_top_k=communities,
+        hops=hops,
+    ) as span:
+        span.tell(query=question)
+        return _search(
+            db,
+            encoder,
+            question,
+            tenant=tenant,
+            communities=communities,
+            hops=hops,
+            top_k=top_k,
+            scorer=scorer,
+            span=span,
+        )
+
+
+def _search(
+    db: QueryRunner,
+    encoder: Encoder,
+    question: str,
+    *,
+    tenant: str,
+    communities: int,
+    hops: int,
+    top_k: int,
+    scorer: Scorer,
+    span: telemetry.Span,
+) -> CommunityResult:
     started = time.perf_counter()
     run = str(require_run(db, tenant)["id"])
     stored = {c.id: c for c in read_communities(db, tenant, run) if c.report is not None}
@@ -215,6 +249,14 @@ def search_communities(
     seeds = {seed.id: seed for seed in collect_seeds(chosen, reports.values())}
     entities = _entities(db, tenant, seeds, hops)
     chunks = _chunks(db, tenant, entities, top_k)
+    span.set(
+        scorer=by,
+        communities_matched=len(scores),
+        seeds_n=sum(not found.hops for found in entities),
+        neighbors_n=sum(found.hops > 0 for found in entities),
+        chunks_out=len(chunks),
+    )
+    span.tell(titles=[reports[score.community_id].title for score in chosen])
     if chosen and not chunks:
         warnings.append("No entity of these communities says which text it was read from.")
     return CommunityResult(

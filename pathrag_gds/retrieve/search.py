@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 
+from pathrag_gds import telemetry
 from pathrag_gds.config import SearchConfig
 from pathrag_gds.errors import QueryTimeout
 from pathrag_gds.graph.database import QueryRunner, Row
@@ -54,7 +55,7 @@ def run(db: QueryRunner, steps: Steps) -> SearchResult:
         request = next(steps)
         while True:
             try:
-                rows = perform(db, request)
+                rows = _perform(db, request)
             except QueryTimeout as error:
                 request = steps.throw(error)
             else:
@@ -64,6 +65,15 @@ def run(db: QueryRunner, steps: Steps) -> SearchResult:
         return result
     finally:
         steps.close()
+
+
+def _perform(db: QueryRunner, request: Request) -> list[Row]:
+    """Run a statement in the span of the stage that asks for it."""
+    tenant = request.parameters.get("tenant", "")
+    with telemetry.span(f"pathrag.{request.stage}", tenant=tenant, depth=request.depth) as span:
+        rows = perform(db, request)
+        span.set(query=request.query.name, rows=len(rows))
+        return rows
 
 
 def search(
@@ -93,11 +103,14 @@ def search(
     found = yield from session.find_seeds()
     starts = session.begin(found)
     beam = _beam(session)
+    session.level = 0
     beam.start(starts)
     for depth in range(1, config.max_depth + 1):
         if not beam.alive or session.out_of_time():
             break
+        session.level = depth
         yield from beam.go_deeper(depth)
+    session.level = None
     return (yield from _finish(session, beam, found))
 
 
@@ -119,9 +132,10 @@ def _finish(session: Session, beam: Beam, found: Seeds) -> Steps:
         shown = yield from beam.hydrate(shown)
         sources = yield from session.provenance(path.path for path in shown)
     ranked = tuple(_ranked(session, rank, path, sources) for rank, path in enumerate(shown, 1))
-    answers = answers_of(
-        session.question, ranked, found.anchors, _read_properties(session, ranked, found)
-    )
+    with telemetry.span("pathrag.answer") as span:
+        properties = _read_properties(session, ranked, found)
+        answers = answers_of(session.question, ranked, found.anchors, properties)
+        span.set(paths=len(ranked), answers=len(answers))
     reply = yield from settle(session, session.shape, ranked, found.anchors, answers)
     patterns: tuple[Pattern, ...] = ()
     if reply is not None:

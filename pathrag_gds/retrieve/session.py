@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
+from pathrag_gds import telemetry
 from pathrag_gds.config import SearchConfig
 from pathrag_gds.errors import QueryTimeout
 from pathrag_gds.graph.database import Row
@@ -98,6 +99,7 @@ class Session:
         truncated: Nodes whose relationships were not all read.
         millis: Wall time by stage.
         depth: Expansions that were run.
+        level: Depth that is being worked at; None before the first scores and after the last.
         candidates: Paths, or chains, that were considered.
         partial: The time was up.
         shape: What the question asks for; known from :meth:`begin` on.
@@ -116,6 +118,7 @@ class Session:
     millis: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     round_trips: int = 0
     depth: int = 0
+    level: int | None = None
     candidates: int = 0
     partial: bool = False
     began: float = 0.0
@@ -124,6 +127,7 @@ class Session:
     choice: Choice = field(init=False)
     scorer: Scorer = field(init=False)
     shape: Shape = field(init=False)
+    _told: dict[str, int] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.began = self.context.clock()
@@ -150,14 +154,16 @@ class Session:
         Under a time limit the server stops the statement when the time is up; that gives no rows.
         """
         began = self.context.clock()
+        # The span of a statement is the driver's: none may be open over a ``yield``.
+        asked = replace(self._limited(request), stage=stage, depth=self.level)
         try:
-            rows = yield self._limited(request)
+            rows = yield asked
         except QueryTimeout:
             if self.config.time_limit_s is None:
                 raise
             self.partial = True
             rows = []
-        self.add_time(stage, began)
+        self.millis[stage] += (self.context.clock() - began) * 1000
         self.round_trips += 1
         return rows
 
@@ -189,13 +195,19 @@ class Session:
                 known=known,
             )
             rows = yield from self.ask("seed", request)
-            found = read_seeds(
-                self.question,
-                rows,
-                seed_k=self.config.seed_k,
-                start_ids=self.start_ids,
-                known=known,
-            )
+            with telemetry.span("pathrag.link") as span:
+                found = read_seeds(
+                    self.question,
+                    rows,
+                    seed_k=self.config.seed_k,
+                    start_ids=self.start_ids,
+                    known=known,
+                )
+                span.set(anchors=len(found.anchors), seeds=len(found.seeds))
+                span.tell(
+                    names=[anchor.name for anchor in found.anchors],
+                    mentions=[anchor.mention for anchor in found.anchors],
+                )
             further = longer(request, found.similar)
             if self.context.small or self.context.question_vector is None or further is None:
                 return found
@@ -251,8 +263,21 @@ class Session:
         return self.partial
 
     def add_time(self, stage: str, began: float) -> None:
-        """Count the time since ``began`` to a stage."""
-        self.millis[stage] += (self.context.clock() - began) * 1000
+        """Count the time since ``began`` to a stage of calculation, and record its span."""
+        seconds = self.context.clock() - began
+        self.millis[stage] += seconds * 1000
+        if not telemetry.is_on():
+            return
+        now = {
+            "candidates": self.candidates,
+            "cut": self.cut.total(),
+            "texts_scored": len(self.scorer.scores),
+            "cache_hits": self.scorer.cache_hits,
+        }
+        since = {key: value - self._told.get(key, 0) for key, value in now.items()}
+        self._told = now
+        changed = {key: value for key, value in since.items() if value}
+        telemetry.record(f"pathrag.{stage}", seconds, depth=self.level, **changed)
 
     def note(self, depth: int, reason: str, count: int) -> None:
         """Count candidates that were dropped."""

@@ -26,11 +26,15 @@ class Request:
 
     Attributes:
         undo: To be run after this one failed or was interrupted, where that may leave something.
+        stage: Of the search, for telemetry; empty where it was not asked by one.
+        depth: At which it is asked, for telemetry; None before and after the expansions.
     """
 
     query: Query
     parameters: Mapping[str, Any] = field(default_factory=dict)
     undo: Request | None = None
+    stage: str = ""
+    depth: int | None = None
 
 
 def perform(db: QueryRunner, request: Request) -> list[Row]:

@@ -24,6 +24,7 @@ from pathrag_gds.config import (
     read_settings,
 )
 from pathrag_gds.serve.command import verbose_option
+from pathrag_gds.telemetry import start as start_telemetry
 
 __all__ = [
     "connection_options",
@@ -175,11 +176,13 @@ def read_connection(values: Mapping[str, Any], *, embedded: bool = False) -> Set
     Raises:
         ConfigError: The settings file is wrong, options contradict each other, or the tenant is
             no tenant.
+        MissingExtra: Telemetry is wanted, and its extra is not installed.
     """
     flags = {name: values.get(name) for name in SETTING_NAMES}
     if values.get("ask_password"):
         flags["password"] = click.prompt("Password", hide_input=True, err=True)
     settings = read_settings(flags)
+    start_telemetry(settings.telemetry, settings.telemetry_text)
     if embedded and not flags["uri"]:
         return settings.embedded()
     return settings

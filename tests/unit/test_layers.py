@@ -61,6 +61,7 @@ ONLY_IMPORTER = {
     "graphdatascience": "pathrag_gds.graph.gds_client",
     "httpx2": "pathrag_gds.models.llm",
     "neo4j_graphrag": "pathrag_gds.evaluation.opponents.hybrid",
+    "opentelemetry": "pathrag_gds.telemetry",
 }
 HEAVY = frozenset(
     {
@@ -73,6 +74,7 @@ HEAVY = frozenset(
         "numpy",
         "onnx",
         "onnxruntime",
+        "opentelemetry",
         "pandas",
         "pyarrow",
         "rich",
