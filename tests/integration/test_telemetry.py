@@ -38,7 +38,7 @@ def test_one_question_is_one_tree(demo: Database) -> None:
         "rag.pathrag.method": "path",
         "rag.pathrag.question_length": len(VILLAGE),
         "rag.pathrag.outcome": "answered",
-        "rag.pathrag.shape": "path",
+        "rag.pathrag.shape": result.shape["kind"],
         "rag.pathrag.strategy": result.stats.strategy,
         "rag.pathrag.depth": 3,
         "rag.pathrag.round_trips": 7,
