@@ -9,20 +9,18 @@
 // order: none
 // cost: a pass over the tenant's entities and relationships
 // needs: GDS
-// note: entities come first and by id, because GDS numbers nodes as it meets them and sums in that order
+// note: entities come first and by id, because GDS numbers nodes as it meets them and sums in that order;
+//   all types become one, because GDS keeps room for each node once per type
 CALL () {
     MATCH (a:__Entity__ {tenant: $tenant})
     WHERE a.id IS NOT NULL
     WITH a ORDER BY a.id
-    RETURN a, null AS r, null AS b
+    RETURN a, null AS b
     UNION ALL
     MATCH (a:__Entity__ {tenant: $tenant})-[r]->(b:__Entity__)
     WHERE a.id IS NOT NULL AND $tenant IN [b.tenant] AND NOT type(r) IN $structural
-    RETURN a, r, b
+    RETURN a, b
 }
-WITH gds.graph.project($graph, a, b, {
-    sourceNodeLabels: ['__Entity__'],
-    targetNodeLabels: CASE WHEN b IS NULL THEN null ELSE ['__Entity__'] END,
-    relationshipType: type(r)
-}, {undirectedRelationshipTypes: ['*'], readConcurrency: 1, jobId: $mark}) AS made
+WITH gds.graph.project($graph, a, b, {},
+    {undirectedRelationshipTypes: ['*'], readConcurrency: 1, jobId: $mark}) AS made
 RETURN made.nodeCount AS nodes, made.relationshipCount AS relationships

@@ -88,7 +88,8 @@ def run_callbacks(
     """Run the callbacks of a phase, each statement in a transaction of its own.
 
     Returns:
-        A step per file, and a warning for each that was skipped for want of GDS.
+        A step per file, and the warnings: one for each file that was skipped for want of GDS, and
+        what the statements gave in a column ``warning``.
 
     Raises:
         ApplyFailed: A statement failed; ``version`` is the name of the file.
@@ -107,7 +108,7 @@ def run_callbacks(
             progress(f"Running {callback.name}.")
             for number, statement in enumerate(statements, start=1):
                 try:
-                    db.run(_query(callback, statement, "auto"))
+                    rows = db.run(_query(callback, statement, "auto"))
                 except DatabaseError as error:
                     raise ApplyFailed(
                         f"{callback.path}: statement {number} failed: {error.message}",
@@ -116,6 +117,7 @@ def run_callbacks(
                         hint="The migrations themselves are applied and recorded; the callback "
                         "runs again with: pathrag migrate up",
                     ) from error
+                warnings += [str(row["warning"]) for row in rows if row.get("warning")]
         millis = 0 if dry_run else _millis_since(started)
         steps.append(Step("", callback.name, "callback", statements, millis))
     return tuple(steps), tuple(warnings)

@@ -823,6 +823,15 @@ def test_own_folder_stands_beside_the_packaged_one(database: Database, files: Fi
     assert notes == [{"p": {"before": True, "after": True, "cleaned": True}}]
 
 
+def test_warnings_of_a_callback_are_told(database: Database, files: Files) -> None:
+    files.write("V1__film", "CREATE (:Film);\n")
+    files.write(
+        "afterMigrate__tell",
+        "UNWIND ['one', null, 'two'] AS warning RETURN warning;\nRETURN 'three' AS other;\n",
+    )
+    assert files.up(database).warnings == ("one", "two")
+
+
 def test_failing_callback_is_an_error_after_the_record(database: Database, files: Files) -> None:
     files.write("V1__film", "CREATE (:Film);\n")
     files.write("afterMigrate__bad", "RETURN 1 / 0;\n")
