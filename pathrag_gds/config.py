@@ -44,6 +44,8 @@ Pruner = Literal[
     "flow:yens",
     "flow:maxflow",
     "flow:steiner",
+    "flow:hops",
+    "flow:random",
 ]
 FlowEnds = Literal["auto", "between", "outward"]
 

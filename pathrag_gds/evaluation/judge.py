@@ -69,6 +69,7 @@ def judge(asked: Asked, ranking: Ranking, graph: Graph, config: SearchConfig) ->
         "confidence": ranking.confidence,
         "texts_scored": ranking.texts_scored,
         "round_trips": ranking.round_trips,
+        "context_tokens": ranking.context_tokens,
         "millis": dict(ranking.millis),
     }
     if question.answers:

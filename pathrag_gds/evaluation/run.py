@@ -233,7 +233,8 @@ def _figures(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "outcomes": _outcomes(rows),
         "calibration": calibration(pairs).to_dict(),
         "cost": {
-            name: _spread([row[name] for row in rows]) for name in ("texts_scored", "round_trips")
+            name: _spread([row[name] for row in rows if name in row])
+            for name in ("texts_scored", "round_trips", "context_tokens")
         },
         "millis": _latency(rows),
     }

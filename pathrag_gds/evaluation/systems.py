@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Protocol
 
+from pathrag_gds.answer.prompt import CountTokens, build_prompt
 from pathrag_gds.config import SearchConfig
 from pathrag_gds.errors import ConfigError
 from pathrag_gds.evaluation.datasets.dataset import Dataset
@@ -33,6 +34,7 @@ from pathrag_gds.types import Entity, Explanation, RankedPath
 
 __all__ = [
     "OPPONENTS",
+    "PROMPT_PATHS",
     "Asked",
     "Asks",
     "Opponent",
@@ -42,6 +44,10 @@ __all__ = [
     "WordOverlapReranker",
     "find_opponent",
 ]
+
+
+PROMPT_PATHS = 15
+"""Paths of a prompt whose tokens are counted: the K of PathRAG's paper."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +79,8 @@ class Ranking:
             follow from the explanation.
         texts_scored: Texts that a model read.
         round_trips: Statements that were run.
+        context_tokens: Of the prompt for a language model that :data:`PROMPT_PATHS` paths make,
+            without passages; None for other systems than our search.
         millis: Wall time by stage, ``wall`` for all of it.
     """
 
@@ -84,6 +92,7 @@ class Ranking:
     passages: tuple[str, ...] = ()
     texts_scored: int = 0
     round_trips: int = 0
+    context_tokens: int | None = None
     millis: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -150,7 +159,8 @@ class Setting:
         """Give our search with a reranker; where there is no graph, the reranker alone."""
         if self.ask_with is None:
             return _Candidates(name, reranker, self.config, self.encoder)
-        return _Search(name, reranker, self.ask_with(reranker), self.tenant, self.config)
+        asks = self.ask_with(reranker)
+        return _Search(name, reranker, asks, self.tenant, self.config, self.encoder.count_tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +170,7 @@ class _Search:
     asks: Asks
     tenant: str
     config: SearchConfig
+    count_tokens: CountTokens
 
     @property
     def fingerprint(self) -> str:
@@ -172,6 +183,7 @@ class _Search:
         )
         wall = (time.perf_counter() - began) * 1000
         result = explanation.result
+        shown = replace(result, paths=result.paths[:PROMPT_PATHS])
         return Ranking(
             answers=tuple((answer.id, answer.property) for answer in result.answers),
             predicted=same_chain(explanation),
@@ -179,6 +191,7 @@ class _Search:
             explanation=explanation,
             texts_scored=result.stats.texts_scored,
             round_trips=result.stats.round_trips,
+            context_tokens=build_prompt(shown, count_tokens=self.count_tokens).tokens,
             millis={**result.stats.millis, "wall": round(wall, 3)},
         )
 

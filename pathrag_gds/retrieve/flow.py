@@ -1,12 +1,14 @@
 """Flow-based pruning: rate paths by a resource that runs from one node to another. Pure.
 
-Three ways of letting it flow; paper and published code do not agree, so both are here:
+Three ways of letting it flow; paper and published code do not agree, so both are here, and beside
+them the two selections without flow that the paper compares with:
 
 - ``paper``: a resource per *node*, as printed in the paper (:func:`paper_resource`).
 - ``reference``: a flow per *edge* in the subgraph of one pair, as the published code computes it
   (:func:`edge_flow`).
 - ``walk``: the paper's recursion over all walks, which is a personalised PageRank
   (:func:`walk_resource`).
+- ``hops`` and ``random``: no flow; short paths first, or any (:func:`plain_reliability`).
 
 Paper: Chen et al., PathRAG: Pruning Graph-based Retrieval Augmented Generation with Relational
 Paths, arXiv 2502.14902. Code: https://github.com/BUPT-GAMMA/PathRAG, ``PathRAG/operate.py``.
@@ -21,6 +23,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from itertools import islice, pairwise
 from typing import Literal, get_args
 
@@ -40,13 +43,14 @@ __all__ = [
     "edge_flow",
     "paper_resource",
     "path_reliability",
+    "plain_reliability",
     "prune_paths",
     "score_paths",
     "select_published",
     "walk_resource",
 ]
 
-FlowMode = Literal["paper", "reference", "walk"]
+FlowMode = Literal["paper", "reference", "walk", "hops", "random"]
 FlowOutcome = Literal["found", "no_pair", "not_linked", "below_threshold"]
 Nodes = tuple[str, ...]
 Pair = tuple[str, str]
@@ -419,6 +423,25 @@ def path_reliability(nodes: Sequence[str], amounts: Mapping[str, float]) -> floa
     return round(held / (len(nodes) - 1), DECIMALS)
 
 
+def plain_reliability(nodes: Sequence[str], mode: Literal["hops", "random"]) -> float:
+    """Rate a path without flow, as the selections do that the paper compares with.
+
+    Args:
+        nodes: Of the path, in order.
+        mode: ``hops``: 1 / |E_P|. ``random``: a number in (0, 1] that is always the same for the
+            same nodes, from their SHA-256, and else has nothing to do with them.
+
+    Returns:
+        Rounded to 12 decimals; 0 for a path without hops.
+    """
+    if len(nodes) < 2:
+        return 0.0
+    if mode == "hops":
+        return round(1 / (len(nodes) - 1), DECIMALS)
+    digest = sha256("\0".join(nodes).encode("utf-8", "surrogatepass")).digest()
+    return round((int.from_bytes(digest[:6], "big") + 1) / 2**48, DECIMALS)
+
+
 def edge_flow(
     sequences: Sequence[Sequence[str]],
     *,
@@ -546,6 +569,8 @@ def score_paths(
         sequences = sorted(group)
         if mode == "reference":
             rated |= {nodes: (r, True) for nodes, r in rate_edges(sequences, chosen)}
+        elif mode in ("hops", "random"):
+            rated |= {nodes: (plain_reliability(nodes, mode), True) for nodes in sequences}
         else:
             resource = resources.of(start, target)
             for nodes in sequences:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise, product
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from pathrag_gds.retrieve.flow import (
     DECIMALS,
@@ -27,6 +27,7 @@ from pathrag_gds.retrieve.flow import (
     distinct,
     options_of,
     path_reliability,
+    plain_reliability,
     rate_edges,
 )
 from pathrag_gds.types import Path, PathKey
@@ -160,6 +161,8 @@ def _search(
     routes = _Routes(graph, options.max_hops)
     if mode == "reference":
         _rate_pairs(routes, pairs, options, budget, listed, tiers)
+    elif mode in ("hops", "random"):
+        _rate_plainly(routes, pairs, mode, options, budget, listed, tiers)
     else:
         resources = Resources(graph, mode, options, amounts)
         for start, target in pairs:
@@ -206,6 +209,27 @@ def _rate_pairs(
             continue
         found = budget.take(routes.all(start, target))
         for nodes, reliability in best_of_pair(dict(rate_edges(found, options)), options):
+            listed[reliability].append(nodes)
+
+
+def _rate_plainly(
+    routes: _Routes,
+    pairs: Sequence[Pair],
+    mode: Literal["hops", "random"],
+    options: FlowOptions,
+    budget: _Budget,
+    listed: dict[float, list[Nodes]],
+    tiers: dict[float, list[_Tier]],
+) -> None:
+    """Rate the pairs without flow; by hops, list no path yet: lengths are known beforehand."""
+    for start, target in pairs:
+        if mode == "hops" and options.per_pair is None:
+            for length in range(1, options.max_hops + 1):
+                tiers[round(1 / length, DECIMALS)].append(_Tier(start, target, length))
+            continue
+        found = budget.take(routes.all(start, target))
+        rated = {nodes: plain_reliability(nodes, mode) for nodes in found}
+        for nodes, reliability in best_of_pair(rated, options):
             listed[reliability].append(nodes)
 
 

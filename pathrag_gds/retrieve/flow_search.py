@@ -12,7 +12,7 @@ can be the answer.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -27,6 +27,7 @@ from pathrag_gds.retrieve.flow import (
     Pair,
     ReliablePath,
     Threshold,
+    plain_reliability,
     walk_resource,
 )
 from pathrag_gds.retrieve.flow_between import between, outward
@@ -155,7 +156,7 @@ class FlowBeam(PathBeam):
         if ends == "outward":
             for start in starts:
                 reached = walk_resource(graph, start, options.max_hops, decay=options.decay)
-                ranked = sorted(reached.keys() - {start}, key=lambda node: (-reached[node], node))
+                ranked = [node for node in self._ranked(reached) if node != start]
                 pairs += [(start, target) for target in ranked[: options.max_seeds]]
         if self.mode in PROCEDURES:
             flow = yield from self._by_gds(around, pairs, options)
@@ -176,6 +177,18 @@ class FlowBeam(PathBeam):
             ]
         self.session.add_time("flow", began)
         return _merged(parts, options.top_k)
+
+    def _ranked(self, reached: Mapping[str, float]) -> list[str]:
+        """Put nodes in the order in which paths are looked for to them.
+
+        Args:
+            reached: What flow brings to each, in the order in which it comes there.
+        """
+        if self.mode == "hops":
+            return list(reached)
+        if self.mode == "random":
+            return sorted(reached, key=lambda node: (plain_reliability((node, ""), "random"), node))
+        return sorted(reached, key=lambda node: (-reached[node], node))
 
     def _by_gds(
         self, around: Around, pairs: Sequence[Pair], options: FlowOptions

@@ -315,7 +315,18 @@ def _show(out: Console, summaries: Sequence[Mapping[str, Any]], folder: Path) ->
     used = [c for c in columns if any(c in s["metrics"] for s in summaries)]
     show_table(
         out,
-        ["dataset", "split", "condition", "method", "n", "ceiling", *used, "texts", "p50 ms"],
+        [
+            "dataset",
+            "split",
+            "condition",
+            "method",
+            "n",
+            "ceiling",
+            *used,
+            "texts",
+            "tokens",
+            "p50 ms",
+        ],
         [
             [
                 s["dataset"] + (f" ({s['group']})" if s["group"] else ""),
@@ -326,6 +337,9 @@ def _show(out: Console, summaries: Sequence[Mapping[str, Any]], folder: Path) ->
                 _number(s["ceiling"]),
                 *(_number(s["metrics"].get(column)) for column in used),
                 f"{s['cost']['texts_scored']['mean']:.0f}",
+                f"{s['cost']['context_tokens']['mean']:.0f}"
+                if s["cost"]["context_tokens"]
+                else "–",
                 f"{s['millis']['wall']['p50']:.0f}" if "wall" in s["millis"] else "–",
             ]
             for s in summaries

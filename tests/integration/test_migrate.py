@@ -829,7 +829,8 @@ def test_warnings_of_a_callback_are_told(database: Database, files: Files) -> No
         "afterMigrate__tell",
         "UNWIND ['one', null, 'two'] AS warning RETURN warning;\nRETURN 'three' AS other;\n",
     )
-    assert files.up(database).warnings == ("one", "two")
+    result = up(database, folder=files.folder, packaged=False)
+    assert result.warnings == ("one", "two")
 
 
 def test_failing_callback_is_an_error_after_the_record(database: Database, files: Files) -> None:
