@@ -21,15 +21,15 @@ from pathrag_gds.serve.command import (
     verbose_option,
     write_output,
 )
-from pathrag_gds.serve.community_commands import (
-    communities,
-    method_options,
-    query_communities,
-    refuse_community_options,
-)
+from pathrag_gds.serve.community_commands import communities
 from pathrag_gds.serve.eval_commands import evaluate
 from pathrag_gds.serve.import_commands import import_
 from pathrag_gds.serve.load_commands import embed, load
+from pathrag_gds.serve.method_commands import (
+    method_options,
+    query_by_method,
+    refuse_method_options,
+)
 from pathrag_gds.serve.migrate_commands import migrate
 from pathrag_gds.serve.options import (
     connection_options,
@@ -114,23 +114,26 @@ def query(
     """Print the paths, or the communities, that answer QUESTION.
 
     With --method community the reports on communities are compared with the question; the key
-    entities of the best, what is around them and the texts that they were read from follow. Of the
-    options of a search only --top-k counts then: texts.
+    entities of the best, what is around them and the texts that they were read from follow. With
+    --method vector entities and texts are printed that are nearest by vector. Of the options of a
+    search only --top-k counts for both. With --method hybrid paths, communities, vectors and words
+    each rank entities and texts, and the rankings are fused; answers are those of the paths.
 
     \b
     pathrag query "Who are Bob's friends?"
     pathrag query "…" --beam-width 60 --node-filter '{"age": {"$gt": 3}}' --json
     pathrag query "…" --cypher
     pathrag query "What is Scrooge's family like?" --method community
+    pathrag query "…" --method hybrid --ranking-weight text=0.5
     """
     if replace and save is None:
         raise click.UsageError("--replace needs --save NAME.")
-    if options["method"] == "community":
+    refuse_method_options(options)
+    if options["method"] != "path":
         if cypher or save is not None:
-            raise click.UsageError("--cypher and --save do not go with --method community.")
-        query_communities(question, as_json, options)
+            raise click.UsageError("--cypher and --save go with --method path.")
+        query_by_method(question, as_json, options)
         return
-    refuse_community_options(options)
     with _rag(options) as rag:
         result = rag.search(question, config=read_search(options))
         saved = rag.save_pattern(result, save, replace=replace) if save is not None else None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from pathrag_gds import telemetry
 from pathrag_gds.answer.prompt import (
@@ -32,12 +32,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pathrag_gds.answer.generate import GeneratedAnswer
+    from pathrag_gds.answer.methods import FusedResult, FusionOptions, Method
     from pathrag_gds.answer.prompt import CountTokens, Order, PathPrompt
+    from pathrag_gds.communities.search import CommunityResult
     from pathrag_gds.config import Settings
     from pathrag_gds.graph.database import Database
     from pathrag_gds.models.encoder import Encoder
     from pathrag_gds.models.llm import LLM
     from pathrag_gds.models.reranker import Reranker
+    from pathrag_gds.retrieve.nearest import NearestContext
     from pathrag_gds.retrieve.session import SearchContext
 
 __all__ = ["PathRAG"]
@@ -93,6 +96,7 @@ class PathRAG:
         self._adapted = None if reranker else Home.at(home).rerankers
         self._lock = Lock()
         self._contexts: dict[str, SearchContext] = {}
+        self._nearness: dict[str, NearestContext] = {}
 
     @classmethod
     def connect(
@@ -180,6 +184,7 @@ class PathRAG:
         """
         with self._lock:
             self._contexts.clear()
+            self._nearness.clear()
 
     def search(
         self,
@@ -210,6 +215,123 @@ class PathRAG:
             DatabaseError: The server refused or failed a statement.
         """
         return self._search(question, tenant, config, start_ids, overrides, None)
+
+    @overload
+    def query(
+        self,
+        question: str,
+        *,
+        method: Literal["path"] = "path",
+        tenant: str | None = None,
+        config: SearchConfig | None = None,
+        start_ids: Sequence[str] = (),
+        fusion: FusionOptions | None = None,
+        **overrides: Any,
+    ) -> SearchResult: ...
+
+    @overload
+    def query(
+        self,
+        question: str,
+        *,
+        method: Literal["community"],
+        tenant: str | None = None,
+        config: SearchConfig | None = None,
+        start_ids: Sequence[str] = (),
+        fusion: FusionOptions | None = None,
+        **overrides: Any,
+    ) -> CommunityResult: ...
+
+    @overload
+    def query(
+        self,
+        question: str,
+        *,
+        method: Literal["hybrid", "vector"],
+        tenant: str | None = None,
+        config: SearchConfig | None = None,
+        start_ids: Sequence[str] = (),
+        fusion: FusionOptions | None = None,
+        **overrides: Any,
+    ) -> FusedResult: ...
+
+    def query(
+        self,
+        question: str,
+        *,
+        method: Method = "path",
+        tenant: str | None = None,
+        config: SearchConfig | None = None,
+        start_ids: Sequence[str] = (),
+        fusion: FusionOptions | None = None,
+        **overrides: Any,
+    ) -> SearchResult | CommunityResult | FusedResult:
+        """Find what answers a question by one method, or by all of them together.
+
+        Example::
+
+            found = rag.query("What do Bob's friends do?", method="hybrid")
+            for passage in found.passages:
+                print(passage.id, [(place.ranking, place.rank) for place in passage.places])
+
+        Args:
+            question: And ``tenant``, ``config``, ``start_ids``, ``**overrides``: see
+                :meth:`search`.
+            method: ``path``: as :meth:`search`. ``community``: reports on communities, their
+                entities and texts. ``vector``: what is nearest by vector. ``hybrid``: all of them
+                and what is nearest by words, fused by rank. A method that is not a search of paths
+                looks at ``top_k`` alone of the configuration.
+            fusion: Weights of the rankings, and options of communities; defaults where it is None.
+
+        Raises:
+            ConfigError: As for :meth:`search`; or, by ``community``, the tenant has no communities
+                or no reports. ``hybrid`` does without them and says so in ``warnings``.
+            EncoderMismatch: The vectors in the database are of another encoder.
+            DatabaseError: The server refused or failed a statement.
+        """
+        if method == "path":
+            return self.search(
+                question, tenant=tenant, config=config, start_ids=start_ids, **overrides
+            )
+        from pathrag_gds.answer.methods import FusionOptions, find
+        from pathrag_gds.communities.search import search_communities
+
+        config = (config or self.config).with_(**overrides)
+        tenant = self._tenant(tenant)
+        fusion = fusion or FusionOptions()
+        if method == "community":
+            return search_communities(
+                self.database,
+                self.encoder,
+                question,
+                tenant=tenant,
+                communities=fusion.communities,
+                hops=fusion.hops,
+                top_k=config.top_k,
+                scorer=fusion.scorer,
+            )
+        if method not in ("hybrid", "vector"):
+            raise ConfigError(
+                f"There is no method {method!r}.", hint="Known: path, community, hybrid, vector"
+            )
+        if not question.strip():
+            raise ConfigError("The question is empty.", hint='Ask one: "Who is Jane?"')
+
+        def search(wide: SearchConfig) -> SearchResult:
+            return self.search(question, tenant=tenant, config=wide, start_ids=start_ids)
+
+        context, setup = self._nearest(tenant)
+        return find(
+            self.database,
+            self.encoder,
+            question,
+            method=method,
+            context=context,
+            config=config,
+            options=fusion,
+            search=search,
+            setup_round_trips=setup,
+        )
 
     def explain(
         self,
@@ -518,6 +640,23 @@ class PathRAG:
                 vector = tuple(float(x) for x in self.encoder.encode([question])[0])
         context = replace(context, question_vector=vector, warnings=tuple(warnings))
         return run(self.database, search(question, config, context, trace, start_ids=start_ids))
+
+    def _nearest(self, tenant: str) -> tuple[NearestContext, int]:
+        """Give what is known of a tenant's vectors and sizes, and what it took to read it now."""
+        from pathrag_gds.retrieve.nearest import SETUP_ROUND_TRIPS, read_nearest_context
+
+        with self._lock:
+            known = self._nearness.get(tenant)
+        if known is not None:
+            return known, 0
+        context = read_nearest_context(self.database, tenant, self.encoder)
+        with self._lock:
+            # As with contexts: what is missing may have come the next time.
+            if not context.warnings:
+                if len(self._nearness) >= _MAX_TENANTS:
+                    self._nearness.pop(next(iter(self._nearness)))
+                self._nearness[tenant] = context
+        return context, SETUP_ROUND_TRIPS
 
     def _known(self, tenant: str) -> SearchContext | None:
         with self._lock:

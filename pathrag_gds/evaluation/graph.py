@@ -156,7 +156,8 @@ class Reach:
     Attributes:
         reachable: A gold path is short enough and visits nothing that it may not visit again;
             without gold paths, a gold answer is in the graph, or on one of the candidates; where no
-            entity is the answer, one that the question names.
+            entity is the answer, one that the question names; where passages alone are known to be
+            right, all of them are there.
         uncut: One such path passes no node where a cap could drop it, whatever the order.
     """
 
@@ -167,6 +168,9 @@ class Reach:
 def reach_of(question: Question, gold: Sequence[Path], graph: Graph, config: SearchConfig) -> Reach:
     """Say what a search could find at all, however well it ranks."""
     if not gold:
+        if question.passages and not (question.entities or question.topics):
+            held = question.passages <= graph.chunks
+            return Reach(held, held)
         nodes = {node for path in question.candidates for node in path.nodes} or graph.names
         # Where the answer is a number, what is named is all that has to be there.
         present = any(id_ in nodes for id_ in question.entities or question.topics)

@@ -39,6 +39,7 @@ METRICS = (
     *(f"node_recall@{k}" for k in DEPTHS_OF_RECALL),
     "anchor_recall",
     "passage_recall@5",
+    "all_passages@8",
     "right_path@1",
     "right",
     "confident_wrong",
@@ -76,8 +77,8 @@ def judge(asked: Asked, ranking: Ranking, graph: Graph, config: SearchConfig) ->
         row |= _of_answers(answers, predicted, question.answers)
     if ranking.candidates_right:
         row["right_path@1"] = float(ranking.candidates_right[0])
-    if ranking.passages and question.passages:
-        row["passage_recall@5"] = _rounded(recall_at(ranking.passages, question.passages, 5))
+    if ranking.passages is not None and question.passages:
+        row |= _of_passages(ranking.passages, question.passages)
     if ranking.explanation is not None:
         row |= _of_search(asked, gold, ranking.explanation)
         if question.probe is not None:
@@ -130,8 +131,16 @@ def _of_search(asked: Asked, gold: Sequence[Path], explanation: Explanation) -> 
             recall_at(anchors, question.topics, max(len(anchors), len(question.topics)))
         )
     if question.passages:
-        row["passage_recall@5"] = _rounded(recall_at(_passages(explanation), question.passages, 5))
+        row |= _of_passages(_passages(explanation), question.passages)
     return row
+
+
+def _of_passages(found: Sequence[str], gold: Collection[str]) -> dict[str, float | None]:
+    """Compare passages; all of the gold among eight is what fast-graphrag's benchmark counts."""
+    return {
+        "passage_recall@5": _rounded(recall_at(found, gold, 5)),
+        "all_passages@8": float(recall_at(found, gold, 8) == 1.0),
+    }
 
 
 def _passages(explanation: Explanation) -> list[str]:

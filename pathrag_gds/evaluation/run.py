@@ -54,7 +54,10 @@ __all__ = [
 ]
 
 METHOD = "path"
-COMPARED = ("hit@1", "hit@5", "mrr", "right", "confident_wrong")
+COMPARED = (
+    *("hit@1", "hit@5", "mrr", "right", "confident_wrong"),
+    *("passage_recall@5", "all_passages@8"),
+)
 # Changes when rows would mean something else.
 ROW_VERSION = 2
 _DECIMALS = 4
@@ -209,6 +212,10 @@ def _code_digest(method: str) -> str:
     if method != METHOD:
         files += sorted((package / "evaluation" / "opponents").glob("*.py"))
         files += sorted((cypher_folder() / "evaluation").glob("*.cypher"))
+        # The fused methods ask communities, too.
+        files += [package / "answer" / name for name in ("fuse.py", "methods.py")]
+        files += sorted((package / "communities").glob("*.py"))
+        files += sorted((cypher_folder() / "communities").glob("*.cypher"))
     digest = hashlib.sha256()
     for path in files:
         digest.update(path.read_bytes())
@@ -462,9 +469,9 @@ def compare(first: Path, second: Path, *, seed: int = 0) -> dict[str, Any]:
     """Compare two results files over the questions that both have.
 
     Returns:
-        ``n``, and for each of hit@1, hit@5, mrr, right and confident_wrong, over the questions that
-        have it, both means, their difference (second minus
-        first) and its 95 % interval by a paired bootstrap of 10,000 resamples.
+        ``n``, and for each of :data:`COMPARED`, over the questions that have it, both means, their
+        difference (second minus first) and its 95 % interval by a paired bootstrap of 10,000
+        resamples.
 
     Raises:
         ConfigError: They have no question in common.

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pathrag_gds.answer.prompt import CountTokens, build_prompt
 from pathrag_gds.config import SearchConfig
@@ -31,6 +31,9 @@ from pathrag_gds.retrieve.score import Child, Scorer
 from pathrag_gds.retrieve.strategy import choose
 from pathrag_gds.text import words
 from pathrag_gds.types import Entity, Explanation, RankedPath
+
+if TYPE_CHECKING:
+    from pathrag_gds.answer.methods import RankingName
 
 __all__ = [
     "OPPONENTS",
@@ -75,8 +78,8 @@ class Ranking:
         explanation: How our search came to it; None for other systems.
         candidates_right: By candidate, best first, whether a gold answer is on it; for questions
             that bring their candidates with them.
-        passages: Ids of chunks, best first, where a system ranks them itself; of our search they
-            follow from the explanation.
+        passages: Ids of chunks, best first, where a system ranks them itself; None where it does
+            not: of our search they follow from the explanation.
         texts_scored: Texts that a model read.
         round_trips: Statements that were run.
         context_tokens: Of the prompt for a language model that :data:`PROMPT_PATHS` paths make,
@@ -89,7 +92,7 @@ class Ranking:
     confidence: float | None = None
     explanation: Explanation | None = None
     candidates_right: tuple[bool, ...] = ()
-    passages: tuple[str, ...] = ()
+    passages: tuple[str, ...] | None = None
     texts_scored: int = 0
     round_trips: int = 0
     context_tokens: int | None = None
@@ -330,6 +333,30 @@ def _graphrag_hybrid(setting: Setting) -> Opponent:
     return graphrag_hybrid(setting)
 
 
+def _hybrid(setting: Setting) -> Opponent:
+    from pathrag_gds.evaluation.opponents.fused import fused
+
+    return fused(setting)
+
+
+def _alone(ranking: RankingName) -> Factory:
+    def factory(setting: Setting) -> Opponent:
+        from pathrag_gds.evaluation.opponents.fused import alone
+
+        return alone(setting, ranking)
+
+    return factory
+
+
+def _recorded(name: str) -> Factory:
+    def factory(setting: Setting) -> Opponent:
+        from pathrag_gds.evaluation.opponents.recorded import recorded
+
+        return recorded(setting, name)
+
+    return factory
+
+
 OPPONENTS: dict[str, Factory] = {
     "random": lambda setting: setting.system(RandomReranker(setting.seed), "random"),
     "word-overlap": lambda setting: setting.system(WordOverlapReranker(), "word-overlap"),
@@ -338,6 +365,14 @@ OPPONENTS: dict[str, Factory] = {
     "pagerank": _pagerank,
     "proprag": _proprag,
     "graphrag-hybrid": _graphrag_hybrid,
+    "hybrid": _hybrid,
+    "path-ranking": _alone("path"),
+    "community-ranking": _alone("community"),
+    "vector-ranking": _alone("vector"),
+    "text-ranking": _alone("text"),
+    "fast-graphrag": _recorded("fast-graphrag"),
+    "lightrag": _recorded("lightrag"),
+    "plain-vectors": _recorded("plain-vectors"),
 }
 """By name, what sets an opponent up for a data set and a condition."""
 

@@ -26,7 +26,7 @@ from pathrag_gds.models.reranker import CachedReranker, Reranker, reader_of
 from pathrag_gds.retrieve.seeds import SMALL_TENANT
 from pathrag_gds.retrieve.session import SearchContext
 
-__all__ = ["read_context"]
+__all__ = ["CountingRunner", "read_context"]
 
 # Counting a tenant stops here: beyond, an index over all tenants is hardly crowded.
 _COUNTED = 1_000_000
@@ -58,7 +58,7 @@ def read_context(
         IndexMissing: An index that searches need is absent or not ONLINE.
         EncoderMismatch: The vectors in force are of another encoder.
     """
-    counting = _Counting(db)
+    counting = CountingRunner(db)
     indexes = {state.name: state for state in index_states(counting)}
     _require(indexes.get("entity_text"), "The full-text index entity_text")
     record = vector_record(counting, "entity")
@@ -153,8 +153,12 @@ def _require_encoder(record: VectorRecord, encoder: Encoder) -> None:
         )
 
 
-class _Counting:
-    """Count the statements that are run."""
+class CountingRunner:
+    """Count the statements that are run.
+
+    Attributes:
+        count: So far.
+    """
 
     def __init__(self, db: QueryRunner) -> None:
         self._db = db

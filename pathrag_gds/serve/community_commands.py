@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,7 +12,6 @@ from pathrag_gds.serve.options import (
     connection_options,
     output_options,
     read_connection,
-    read_search,
     repeated,
 )
 
@@ -24,11 +22,9 @@ if TYPE_CHECKING:
     from pathrag_gds.config import Settings
     from pathrag_gds.models.llm import LLM
 
-__all__ = ["communities", "method_options", "query_communities", "refuse_community_options"]
+__all__ = ["communities"]
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 _SHOWN = 5
-_OF_COMMUNITIES = {"communities": 3, "hops": 1, "scorer": "auto"}
 
 
 @click.group(cls=Commands)
@@ -340,75 +336,3 @@ def _show_status(found: CommunityStatus, options: dict[str, Any]) -> None:
         click.echo("Next: " + command_line(words))
     else:
         click.echo("Communities and reports are up to date.")
-
-
-def method_options(command: Command) -> Command:
-    """Add ``--method``, and what goes with the method ``community``."""
-    options = (
-        click.option(
-            "--method",
-            type=click.Choice(["path", "community"]),
-            default="path",
-            show_default=True,
-            help="Paths, or reports on communities.",
-        ),
-        click.option(
-            "--communities",
-            type=click.IntRange(min=1),
-            help="With --method community: how many at most.  [default: 3]",
-        ),
-        click.option(
-            "--hops",
-            type=click.IntRange(min=0, max=3),
-            help="With --method community: how far from their key entities.  [default: 1]",
-        ),
-        click.option(
-            "--scorer",
-            type=click.Choice(["auto", "cosine", "overlap"]),
-            help="With --method community: compare vectors, or words; auto: vectors where there "
-            "are.  [default: auto]",
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def refuse_community_options(options: dict[str, Any]) -> None:
-    """Refuse what goes with the method ``community`` where another one is asked for."""
-    for name in _OF_COMMUNITIES:
-        if options.pop(name) is not None:
-            raise click.UsageError(f"--{name} goes with --method community.")
-    options.pop("method")
-
-
-def query_communities(question: str, as_json: bool, options: dict[str, Any]) -> None:
-    """Print what communities say to a question."""
-    from pathrag_gds.communities.search import search_communities
-    from pathrag_gds.graph.connect import open_database
-    from pathrag_gds.models.encoder import load_encoder
-
-    how: dict[str, Any] = {
-        name: default if options[name] is None else options[name]
-        for name, default in _OF_COMMUNITIES.items()
-    }
-    config = read_search(options)
-    settings = read_connection(options)
-    with open_database(settings) as db:
-        result = search_communities(
-            db,
-            load_encoder(settings.model or None),
-            question,
-            tenant=settings.tenant or DEFAULT_TENANT,
-            top_k=config.top_k,
-            **how,
-        )
-    for warning in result.warnings:
-        click.echo(f"Warning: {warning}", err=True)
-    if as_json:
-        print_json(result.to_dict())
-        return
-    from pathrag_gds.serve.community_results import show_community_result
-    from pathrag_gds.serve.terminal import console
-
-    show_community_result(console(), result)

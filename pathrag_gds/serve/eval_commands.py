@@ -105,7 +105,7 @@ def evaluate(
     """Measure the search on DATASETs with known answers.
 
     Sets: bob, story2, pathquestion-2h, pathquestion-3h, metaqa-1h, metaqa-2h, metaqa-3h,
-    webqsp-paths, wc2014-p2, wc2014-c, musique; probes: questions of many shapes, all of
+    webqsp-paths, wc2014-p2, wc2014-c, musique, twowiki; probes: questions of many shapes, all of
     probes-movies, probes-northwind, probes-bob and probes-story2; probes-held-out: more of them,
     on which no rule was mended. Each is loaded into a tenant of its own, eval_SET. A row per
     question goes to the output folder as it is answered, then a summary. --top-k is 50 unless
@@ -309,7 +309,8 @@ def _show(out: Console, summaries: Sequence[Mapping[str, Any]], folder: Path) ->
     from pathrag_gds.serve.terminal import show_table
 
     columns = (
-        *("hit@1", "hit@5", "mrr", "f1", "path_recall@5", "passage_recall@5", "right_path@1"),
+        *("hit@1", "hit@5", "mrr", "f1", "path_recall@5", "passage_recall@5"),
+        *("all_passages@8", "right_path@1"),
         *("right", "confident_wrong"),
     )
     used = [c for c in columns if any(c in s["metrics"] for s in summaries)]

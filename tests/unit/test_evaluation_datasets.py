@@ -341,6 +341,58 @@ def test_musique_becomes_a_graph_with_passages(tmp_path: Path) -> None:
         }
 
 
+def write_twowiki(folder: Path, *, gold: str = "Ann Lee (actor)") -> None:
+    corpus = {
+        "Old Film": "Old Film is a film. It was made by J. Ann Lee in Home (town).",
+        "Ann Lee (actor)": "Ann Lee lived at home and in Home.",
+        "Ann Lee (singer)": "Sings.",
+        "Home": "A town.",
+        "Princess (2010 film)": "A film about a Princess from Home.",
+    }
+    (folder / "twowiki").mkdir()
+    rows = [{"title": title, "text": text} for title, text in corpus.items()]
+    (folder / "twowiki" / "2wikimultihopqa_corpus.json").write_text(json.dumps(rows))
+    for file, found in (("fastgraphrag", ["Home"]), ("lightrag", []), ("vectordb", ["Old"])):
+        asked = [{"question": "Who?", "evidence": found, "ground_truth": ["Old Film", gold]}]
+        (folder / "twowiki" / f"results_{file}_101.json").write_text(json.dumps(asked))
+
+
+def test_twowiki_links_passages_by_the_titles_that_they_mention(tmp_path: Path) -> None:
+    write_twowiki(tmp_path)
+    with open_dataset("twowiki", data=tmp_path) as dataset:
+        (question,) = dataset.questions
+        edges = {(e.source, e.target) for e in dataset.graph.edges.values()}
+        rows = [json.loads(line) for line in dataset.inputs[1].path.read_text().splitlines()]
+    # Both people of that name; "home" is no title, "a Princess" is not the film of 2010, and no
+    # passage mentions itself.
+    assert edges == {
+        ("Old Film", "Ann Lee (actor)"),
+        ("Old Film", "Ann Lee (singer)"),
+        ("Old Film", "Home"),
+        ("Ann Lee (actor)", "Ann Lee (singer)"),
+        ("Ann Lee (actor)", "Home"),
+        ("Princess (2010 film)", "Home"),
+    }
+    assert rows[1]["aliases"] == ["Ann Lee"]
+    first = next(row for row in rows if row.get("source") == "Old Film")
+    assert first["sentence"] == "It was made by J. Ann Lee in Home (town)."
+    assert question.passages == {"Old Film", "Ann Lee (actor)"}
+    assert question.answers == frozenset()
+    assert dataset.recorded["fast-graphrag"] == {question.id: ("Home",)}
+    assert dataset.recorded["plain-vectors"] == {question.id: ("Old",)}
+    reach = reach_of(question, (), dataset.graph, SearchConfig())
+    assert reach.reachable
+
+
+def test_twowiki_refuses_a_gold_title_that_is_not_there(tmp_path: Path) -> None:
+    write_twowiki(tmp_path, gold="Nobody")
+    with (
+        pytest.raises(LoadError, match="the corpus has no passage 'Nobody'"),
+        open_dataset("twowiki", data=tmp_path),
+    ):
+        pass
+
+
 def test_bob_has_its_gold_paths_as_walks() -> None:
     with open_dataset("bob") as dataset:
         assert len(dataset.questions) == 10

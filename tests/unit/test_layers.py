@@ -45,13 +45,13 @@ LEVELS = {
     "pathrag_gds.communities": 6,
     "pathrag_gds.demo": 6,
     "pathrag_gds.answer": 7,
-    "pathrag_gds.evaluation": 7,
+    "pathrag_gds.evaluation": 8,
     "pathrag_gds.imports": 7,
-    "pathrag_gds.pathrag": 7,
-    "pathrag_gds.serve": 8,
-    "pathrag_gds.cli": 9,
-    "pathrag_gds.__main__": 9,
-    "cli": 9,
+    "pathrag_gds.pathrag": 8,
+    "pathrag_gds.serve": 9,
+    "pathrag_gds.cli": 10,
+    "pathrag_gds.__main__": 10,
+    "cli": 10,
 }
 # Levels of single modules that may know each other: names and errors, and what is pure.
 SHARED = (0, 2)

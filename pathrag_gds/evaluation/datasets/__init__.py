@@ -19,6 +19,7 @@ from pathrag_gds.evaluation.datasets import (
     pathquestion,
     probes,
     story,
+    twowiki,
     wc2014,
     webqsp,
 )
@@ -43,6 +44,7 @@ DATASETS: Mapping[str, Callable[[Place], Dataset]] = {
     "wc2014-p2": lambda place: wc2014.load(place, conjunctive=False),
     "wc2014-c": lambda place: wc2014.load(place, conjunctive=True),
     "musique": musique.load,
+    "twowiki": twowiki.load,
     **{f"probes-{graph}": _probes(graph, "probes") for graph in probes.GRAPHS},
     **{f"probes-held-out-{graph}": _probes(graph, "probes_held_out") for graph in probes.GRAPHS},
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,6 +33,8 @@ class Dataset:
         report: Buckets that figures are reported on; the others may train.
         main: Group that figures are reported on; empty for all questions.
         conditions: In which the set can be asked, the usual one first.
+        recorded: By name, what other systems found whose results came with the set: by question,
+            ids of passages, best first.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Dataset:
     report: tuple[int, ...] = ALL_BUCKETS
     main: str = ""
     conditions: tuple[Condition, ...] = ("file",)
+    recorded: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
