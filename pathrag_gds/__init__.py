@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathrag_gds.answer.generate import GeneratedAnswer
+from pathrag_gds.answer.methods import FusedResult, FusionOptions
 from pathrag_gds.answer.prompt import PathPrompt
 from pathrag_gds.config import Connection, SearchConfig
 from pathrag_gds.errors import PathRAGError
@@ -30,6 +31,8 @@ __all__ = [
     "Edge",
     "Entity",
     "Explanation",
+    "FusedResult",
+    "FusionOptions",
     "GeneratedAnswer",
     "Hop",
     "Path",

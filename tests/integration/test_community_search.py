@@ -183,4 +183,4 @@ def test_command(migrated: Database) -> None:
     assert "[1] both\n    Text of t both\n" in shown
     given = json.loads(query("--method", "community", "--json", "--top-k", "1").stdout)
     assert (given["method"], len(given["chunks"])) == ("community", 1)
-    assert "--hops goes with --method community." in query("--hops", "1", code=2).stderr
+    assert "--hops goes with --method community or hybrid." in query("--hops", "1", code=2).stderr

@@ -15,6 +15,7 @@ from pathrag_gds.config import SearchConfig
 from pathrag_gds.errors import ConfigError, MissingExtra
 from pathrag_gds.evaluation.datasets.dataset import Dataset
 from pathrag_gds.evaluation.graph import Graph
+from pathrag_gds.evaluation.judge import judge
 from pathrag_gds.evaluation.opponents.hybrid import plain_words, worth_of
 from pathrag_gds.evaluation.opponents.linking import Linked, Linker
 from pathrag_gds.evaluation.opponents.pagerank import PageRank, catalog_name, seed_weights
@@ -406,3 +407,36 @@ def test_the_tail_begins_with_what_the_package_found() -> None:
         "reach",
         "structural",
     ]
+
+
+# What came with a data set
+
+
+def test_recorded_results_are_looked_up() -> None:
+    asked = question("Who?", passages=frozenset({"a", "b"}))
+    dataset = Dataset("two", (asked,), "d", recorded={"lightrag": {asked.id: ("b", "c", "a")}})
+    setting = Setting(
+        dataset, "file", SearchConfig(), load_encoder(None), CosineReranker(load_encoder(None))
+    )
+    system = find_opponent("lightrag")(setting)
+    found = system.rank(Asked(asked, asked.text))
+    assert (found.answers, found.passages) == ((), ("b", "c", "a"))
+    # Not recorded: it found nothing, and that counts.
+    other = question("What?", passages=frozenset({"a"}))
+    nothing = system.rank(Asked(other, other.text))
+    assert nothing.passages == ()
+    row = judge(Asked(asked, asked.text), found, Graph(), SearchConfig())
+    assert (row["passage_recall@5"], row["all_passages@8"]) == (1.0, 1.0)
+    row = judge(Asked(other, other.text), nothing, Graph(), SearchConfig())
+    assert (row["passage_recall@5"], row["all_passages@8"]) == (0.0, 0.0)
+    with pytest.raises(ConfigError, match="two has no recorded results of 'plain-vectors'"):
+        find_opponent("plain-vectors")(setting)
+
+
+def test_eight_passages_are_looked_at_for_all_of_the_gold() -> None:
+    asked = question("Who?", passages=frozenset({"a", "b"}))
+    for place, whole in ((8, 1.0), (9, 0.0)):
+        found = ["b", *(f"x{n}" for n in range(place - 2)), "a"]
+        ranking = Ranking(answers=(), passages=tuple(found))
+        row = judge(Asked(asked, asked.text), ranking, Graph(), SearchConfig())
+        assert (row["passage_recall@5"], row["all_passages@8"]) == (0.5, whole)
