@@ -416,7 +416,8 @@ class SearchConfig:
         pruner: ``beam``: the reranker chooses what is extended, depth by depth. ``flow:…``: flow
             chooses paths in what lies around the starts, and the reranker ranks them: ``paper`` and
             ``reference`` as PathRAG's paper and its published code have it, ``pagerank``, ``yens``,
-            ``maxflow`` and ``steiner`` by Graph Data Science.
+            ``maxflow`` and ``steiner`` by Graph Data Science; ``hops`` and ``random`` choose
+            without flow, as the paper's ablations.
         flow_ends: With flow, ``between``: paths run from start to start, and what lies on them may
             be the answer. ``outward``: from each start to all that it reaches. ``auto``: between
             where there are several starts.
@@ -424,7 +425,8 @@ class SearchConfig:
         flow_paths: With flow, paths that it keeps for the reranker, at least 1.
         flow_decay: With flow, what is left of it after a hop; above 0, at most 1.
         flow_threshold: With flow, where it stops; at least 0. By default that of the way.
-        weight_flow: With flow, weight of a path's flow beside the reranker's score; at least 0.
+        weight_flow: Weight of a path's flow beside the reranker's score; at least 0. With the beam
+            the paper's flow spreads from the starts first, flow_hops far, in one statement more.
         time_limit_s: Stop after so many seconds and give the best so far, outcome ``partial``.
     """
 
@@ -533,11 +535,6 @@ class SearchConfig:
         if self.flow_threshold is not None and not self.flow_threshold >= 0:
             raise ConfigError(
                 f"flow_threshold must not be below 0, but is {self.flow_threshold!r}."
-            )
-        if self.weight_flow and self.pruner == "beam":
-            raise ConfigError(
-                "weight_flow needs a flow, and the pruner is the beam.",
-                hint="Give --pruner flow:paper, or another flow.",
             )
         for name in ("weight_similarity", "weight_type", "weight_flow"):
             if not getattr(self, name) >= 0:

@@ -242,6 +242,7 @@ class ChainBeam:
                         "similarity": 0.0,
                         "type": 0.0,
                         "link": session.link_score.get(chain.start, 0.0),
+                        **session.flow_term(*_ways(scored.growth)),
                     },
                     chain=chain,
                 )
@@ -315,6 +316,7 @@ class ChainBeam:
         prefixes = [values[1] for _, _, values in known]
         if session.config.normalize_within_depth:
             answers, prefixes = min_max(answers), min_max(prefixes)
+        flows = [session.flow_of(*_ways(growth)) for growth, _, _ in known]
         session.add_time("score", began)
         found = [
             Scored(
@@ -323,11 +325,13 @@ class ChainBeam:
                 rerank=values[0],
                 answer=values[0],
                 prefix=values[1],
-                score=session.total(answer, growth.chain.start, depth),
-                steer=session.total(prefix, growth.chain.start, depth),
+                score=session.total(answer, growth.chain.start, depth, flow),
+                steer=session.total(prefix, growth.chain.start, depth, flow),
                 start_rank=session.start_rank[growth.chain.start],
             )
-            for (growth, text, values), answer, prefix in zip(known, answers, prefixes, strict=True)
+            for (growth, text, values), answer, prefix, flow in zip(
+                known, answers, prefixes, flows, strict=True
+            )
         ]
         found.sort(key=_steer_order)
         self.scored += found
@@ -360,6 +364,11 @@ class ChainBeam:
         )
         # Names of nodes that were not read yet are read at the end, with what is shown.
         self.session.tell(depth, traced, truncated)
+
+
+def _ways(growth: Growth) -> Iterator[Way]:
+    """Give all ways of a chain that were kept."""
+    return (way for ways in growth.ends.values() for way in ways)
 
 
 def _instances(growth: Growth) -> Iterator[Path]:

@@ -127,6 +127,7 @@ class PathBeam:
                 "similarity": candidate.similarity,
                 "type": candidate.type,
                 "link": session.link_score.get(candidate.path.start, 0.0),
+                **session.flow_term(candidate.path.nodes),
             },
             chain=chain_of(candidate.path, session.entities, order),
         )
@@ -172,6 +173,7 @@ class PathBeam:
         prefixes = [reading.prefix for reading in readings]
         if session.config.normalize_within_depth:
             answers, prefixes = min_max(answers), min_max(prefixes)
+        flows = [session.flow_of(reading.child.path.nodes) for reading in readings]
         session.add_time("score", began)
         return distinct(
             [
@@ -184,12 +186,14 @@ class PathBeam:
                     type=reading.type,
                     answer=reading.answer,
                     prefix=reading.prefix,
-                    score=session.total(answer, path.start, path.depth),
-                    steer=session.total(prefix, path.start, path.depth),
+                    score=session.total(answer, path.start, path.depth, flow),
+                    steer=session.total(prefix, path.start, path.depth, flow),
                     parent=reading.child.parent,
                     start_rank=session.start_rank[path.start],
                 )
-                for reading, answer, prefix in zip(readings, answers, prefixes, strict=True)
+                for reading, answer, prefix, flow in zip(
+                    readings, answers, prefixes, flows, strict=True
+                )
             ]
         )
 

@@ -7,8 +7,8 @@ sent the rows. So it is tested without a server, and another driver could await 
 
 One statement each, so a search of depth *d* makes *d* + 4 round trips, whatever the beam width,
 *d* + 3 where no patterns are wanted (one more only if an index had to be asked again because of
-other tenants' rows). The beam holds whole paths (:mod:`.paths`) or chains of relations
-(:mod:`.chains`).
+other tenants' rows, and one where flow counts in the score). The beam holds whole paths
+(:mod:`.paths`) or chains of relations (:mod:`.chains`).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from pathrag_gds.retrieve.answers import answers_of, properties_to_read
 from pathrag_gds.retrieve.beam import Beam, Shown
 from pathrag_gds.retrieve.chains import ChainBeam
 from pathrag_gds.retrieve.complete import ask_patterns, fill_in, mark
+from pathrag_gds.retrieve.flow_prior import read_prior
 from pathrag_gds.retrieve.flow_search import FlowBeam
 from pathrag_gds.retrieve.language import language_warnings
 from pathrag_gds.retrieve.paths import PathBeam
@@ -103,6 +104,8 @@ def search(
     found = yield from session.find_seeds()
     starts = session.begin(found)
     beam = _beam(session)
+    if config.pruner == "beam":
+        session.prior = yield from read_prior(session, starts)
     session.level = 0
     beam.start(starts)
     for depth in range(1, config.max_depth + 1):

@@ -103,6 +103,7 @@ class Session:
         candidates: Paths, or chains, that were considered.
         partial: The time was up.
         shape: What the question asks for; known from :meth:`begin` on.
+        prior: What flow thinks of a path, by its nodes, in [0, 1]; None where it counts nothing.
     """
 
     question: str
@@ -122,6 +123,7 @@ class Session:
     candidates: int = 0
     partial: bool = False
     began: float = 0.0
+    prior: Callable[[Sequence[str]], float] | None = None
     seed_filter: Predicate = field(init=False)
     hop_filter: Predicate = field(init=False)
     choice: Choice = field(init=False)
@@ -292,12 +294,21 @@ class Session:
             if depth is None or d == depth
         )
 
-    def total(self, rerank: float, start: str, depth: int) -> float:
+    def flow_of(self, *ways: Sequence[str]) -> float:
+        """Give what flow thinks of the best of some ways, in [0, 1]; 0 where it counts nothing."""
+        return max(map(self.prior, ways), default=0.0) if self.prior is not None else 0.0
+
+    def flow_term(self, *ways: Sequence[str]) -> dict[str, float]:
+        """Give :meth:`flow_of` as a term of a score; none where flow counts nothing."""
+        return {} if self.prior is None else {"flow": self.flow_of(*ways)}
+
+    def total(self, rerank: float, start: str, depth: int, flow: float = 0.0) -> float:
         """Give the score that orders, rounded to 6 decimals: the weighted sum less the penalty."""
         link = self.link_score.get(start, 0.0)
         return round(
             self.config.weight_rerank * rerank
             + self.config.weight_link * link
+            + self.config.weight_flow * flow
             - self.config.depth_penalty * depth,
             6,
         )

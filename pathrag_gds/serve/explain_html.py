@@ -51,6 +51,7 @@ _TERMS = {
     "from -1 to 1",
     "type": "by how much the path's end fits the type that is asked for more than other ends",
     "link": "how surely the path's start was linked to the question, from 0 to 1",
+    "flow": "how much of what flows from the start the path's nodes get, from 0 to 1",
 }
 _STYLE = """
 :root { color-scheme: light dark; --bg: #ffffff; --fg: #1c1e21; --dim: #5c6370; --line: #d5d9e0;

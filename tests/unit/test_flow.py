@@ -29,6 +29,7 @@ from pathrag_gds.retrieve.flow import (
     edge_flow,
     paper_resource,
     path_reliability,
+    plain_reliability,
     prune_paths,
     score_paths,
     select_published,
@@ -39,7 +40,7 @@ from pathrag_gds.types import Edge, Hop, Path, PathKey
 
 PAPER = FlowOptions(threshold=Threshold(0.05), max_hops=5)
 REFERENCE = FLOW_PRESETS["reference"]
-MODES: tuple[FlowMode, ...] = ("paper", "reference", "walk")
+MODES: tuple[FlowMode, ...] = ("paper", "reference", "walk", "hops", "random")
 
 
 def edge(source: str, target: str, type_: str = "R") -> Edge:
@@ -600,6 +601,27 @@ def test_reliability_of_nodes() -> None:
     assert path_reliability("ab", amounts) == 1.5
     assert path_reliability("abc", amounts) == 0.75
     assert path_reliability("a", amounts) == 0.0
+
+
+def test_selections_without_flow() -> None:
+    assert [plain_reliability("ABCD"[:n], "hops") for n in range(1, 5)] == [
+        0.0,
+        1.0,
+        0.5,
+        pytest.approx(1 / 3),
+    ]
+    assert plain_reliability("A", "random") == 0.0
+    # Neither degrees nor lengths are looked at: over many paths the means are the same.
+    by_length = [
+        [plain_reliability([f"n{i}", "m", "o"][: hops + 1], "random") for i in range(2000)]
+        for hops in (1, 2)
+    ]
+    for found in by_length:
+        assert sum(found) / len(found) == pytest.approx(0.5, abs=0.03)
+        assert len(set(found)) == len(found)
+    graph = Subgraph.of(edges("AB", "AC", "CB", "AD", "DE", "EB"))
+    nearest = between(graph, "AB", "hops", options=FlowOptions(top_k=2))
+    assert ["".join(one.path.nodes) for one in nearest.paths] == ["AB", "ACB"]
 
 
 def test_best_of_each_pair() -> None:

@@ -196,10 +196,88 @@ def test_cut_nodes_keep_their_degree_and_are_told() -> None:
         {"flow_decay": 1.1},
         {"flow_threshold": -0.1},
         {"flow_ends": "inward"},
-        {"weight_flow": 1.0},
         {"weight_flow": -1.0, "pruner": "flow:paper"},
     ],
 )
 def test_wrong_options_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=next(iter(wrong)).split("_")[0]):
         SearchConfig(**wrong)
+
+
+# --- flow as a prior of the beam -----------------------------------------------------------------
+
+# From a: one hop to h, a hub of 11 neighbours, and to n, which has 2.
+HUB = [("a", "R", "h"), ("h", "R", "p"), ("a", "R", "n"), ("n", "R", "q")] + [
+    ("h", "R", f"leaf{i}") for i in range(9)
+]
+# S(P) / 1.8. One hop: 1 + 0.4. Two: (1 + 0.4 + 0.16) / 2 by n, 0.4 * 0.8 / 11 for 0.16 by h.
+SHARES = {
+    "a": 0.0,
+    "an": 1.4 / 1.8,
+    "ah": 1.4 / 1.8,
+    "anq": 0.78 / 1.8,
+    "ahp": (1.4 + 0.32 / 11) / 3.6,
+}
+
+
+@pytest.mark.parametrize("strategy", ["paths", "both"])
+def test_flow_is_a_term_of_the_beam(strategy: str) -> None:
+    graph = MemoryGraph(HUB, seeds=[])
+    database = RecordingDatabase(graph.answers)
+    result = ask(
+        graph,
+        {"": 0.5},
+        start_ids=["a"],
+        weight_flow=2.0,
+        max_depth=2,
+        top_k=90,
+        strategy=strategy,
+        database=database,
+    )
+    assert database.names[:3] == ["retrieve/seeds", "retrieve/subgraph", "retrieve/expand"]
+    # Seeds, what flow needs, two depths, hydrate, provenance.
+    assert result.stats.round_trips == 6
+    told = {"".join(ranked.path.nodes): ranked for ranked in result.paths}
+    for path, share in SHARES.items():
+        assert told[path].terms["flow"] == pytest.approx(share, abs=1e-6)
+        assert told[path].score == pytest.approx(told[path].terms["rerank"] + 2 * share, abs=1e-5)
+        assert told[path].confidence == told[path].terms["rerank"]
+    assert nodes(result).index("anq") < nodes(result).index("ahp")
+
+
+def test_flow_steers_the_beam() -> None:
+    graph = MemoryGraph([*HUB, ("q", "R", "r"), ("leaf0", "R", "s")], seeds=[])
+    narrow: dict[str, Any] = {"start_ids": ["a"], "max_depth": 3, "top_k": 90, "beam_width": 2}
+    narrow |= {"strategy": "paths", "local_keep": 0}
+    # All read alike, so of two hops the first by key go on: those by the hub.
+    assert "anqr" not in nodes(ask(graph, {"": 0.5}, **narrow))
+    assert "anqr" in nodes(ask(graph, {"": 0.5}, weight_flow=1.0, **narrow))
+
+
+def test_flow_of_a_chain_is_that_of_its_best_way() -> None:
+    graph = MemoryGraph(HUB, seeds=[])
+    result = ask(
+        graph, {"": 0.5}, start_ids=["a"], weight_flow=2.0, max_depth=2, top_k=90, strategy="chains"
+    )
+    flows = {ranked.path.depth: ranked.terms["flow"] for ranked in result.paths}
+    assert flows == pytest.approx({0: 0.0, 1: SHARES["an"], 2: SHARES["anq"]}, abs=1e-6)
+
+
+def test_without_a_weight_nothing_is_read_for_flow() -> None:
+    graph = MemoryGraph(HUB, seeds=[])
+    database = RecordingDatabase(graph.answers)
+    result = ask(graph, start_ids=["a"], database=database)
+    assert "retrieve/subgraph" not in database.names
+    assert all("flow" not in ranked.terms for ranked in result.paths)
+
+
+def test_flow_beyond_its_hops_and_threshold_is_none() -> None:
+    graph = MemoryGraph(HUB, seeds=[])
+    near = ask(graph, {"": 0.5}, start_ids=["a"], weight_flow=1.0, flow_hops=1, top_k=90)
+    terms = {"".join(r.path.nodes): r.terms["flow"] for r in near.paths}
+    assert terms["anq"] == pytest.approx(1.4 / 2 / 1.8, abs=1e-6)
+    # 0.4 / 11 leaves the hub, 0.4 / 2 the other.
+    cut = ask(graph, {"": 0.5}, start_ids=["a"], weight_flow=1.0, flow_threshold=0.1, top_k=90)
+    terms = {"".join(r.path.nodes): r.terms["flow"] for r in cut.paths}
+    assert terms["ahp"] == pytest.approx(1.4 / 2 / 1.8, abs=1e-6)
+    assert terms["anq"] == pytest.approx(SHARES["anq"], abs=1e-6)
