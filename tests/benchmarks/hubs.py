@@ -5,9 +5,11 @@
 - ``balance``: of how many of the hub's types and directions a search gets something, and what that
   costs: ``ours`` is what :func:`pathrag_gds.retrieve.expand.expand_request` asks, ``untyped`` one
   branch per direction with a lazy limit, ``whole`` all of every node read to choose from; same
-  columns. Each is asked about the hub alone, about 29 other nodes, and about all 30.
-- ``planning``: how long the server plans ``ours`` for 9, 24 and 237 types, cold (its caches of
-  queries emptied before) and warm.
+  columns. ``chains`` is what a search over chains asks
+  (:func:`pathrag_gds.retrieve.chain_hops.chains_request`), ids alone. Each is asked about the hub
+  alone, about 29 other nodes, and about all 30.
+- ``planning``: how long the server plans ``ours`` and ``chains`` for 9, 24 and 237 types, cold (its
+  caches of queries emptied before) and warm.
 
 The exit status is 1 where a type of the hub is pushed out.
 """
@@ -24,16 +26,17 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from pathrag_gds.graph.database import Database, operators
+from pathrag_gds.graph.database import Database, Row, operators
 from pathrag_gds.graph.schema import STRUCTURAL_TYPES, Ontology, read_ontology
 from pathrag_gds.ingest import Input, load_files
 from pathrag_gds.migrate import up
+from pathrag_gds.retrieve.chain_hops import chains_request, read_reach
 from pathrag_gds.retrieve.expand import expand_request, plan_of, read_neighbours
 from pathrag_gds.retrieve.filters import Predicate
 from pathrag_gds.retrieve.statements import Request
@@ -68,6 +71,8 @@ _FORMS = {
         "UNWIND some AS one RETURN one[0] AS r, one[1] AS m"
     ),
 }
+_Kinds = set[tuple[str, bool]]
+
 _KINDS = statement(
     "MATCH (n:__Entity__ {tenant: $tenant, id: $id})-[r]-(m:__Entity__) "
     "RETURN count(r) AS degree, count(DISTINCT [type(r), startNode(r) = n]) AS kinds",
@@ -157,16 +162,32 @@ def balance(db: Database, ontology: Ontology, repetitions: int) -> dict[str, Any
             )
             for name, rest in _FORMS.items()
         }
-        measured[where] = {name: _measure(db, r, repetitions) for name, r in requests.items()}
+        measured[where] = {
+            name: _measure(db, r, repetitions, _kinds_of_paths) for name, r in requests.items()
+        }
         around = read_neighbours(ours, db.run(ours.query, **ours.parameters))
         measured[where]["ours"] |= {"truncated": len(around.truncated), "lost": dict(around.lost)}
-    found = measured["hub"]["ours"]["kinds_at_hub"]
+        chains = expansion_of_chains(ontology, frontier)
+        measured[where]["chains"] = _measure(db, chains, repetitions, _kinds_of_chains)
+        reach = read_reach(chains, db.run(chains.query, **chains.parameters))
+        measured[where]["chains"] |= {"truncated": len(reach.truncated), "lost": dict(reach.lost)}
+    found = {measured[w][f]["kinds_at_hub"] for w in ("hub", "all") for f in ("ours", "chains")}
     return {
         "degree": graph["degree"],
         "kinds_at_hub": graph["kinds"],
         "cap": CAP,
         **measured,
-        "holds": found == graph["kinds"] == measured["all"]["ours"]["kinds_at_hub"],
+        "holds": found == {graph["kinds"]},
+    }
+
+
+def _kinds_of_paths(rows: Sequence[Row]) -> _Kinds:
+    return {(row["type"], row["forward"]) for row in rows if row["tail"] == HUB}
+
+
+def _kinds_of_chains(rows: Sequence[Row]) -> _Kinds:
+    return {
+        (row["type"], row["forward"]) for row in rows for tail, _ in row["links"] if tail == HUB
     }
 
 
@@ -183,12 +204,35 @@ def expansion(ontology: Ontology, frontier: Sequence[str]) -> Request:
         vector=None,
         vector_property="embedding",
     )
+    return _asked(request)
+
+
+def expansion_of_chains(ontology: Ontology, frontier: Sequence[str]) -> Request:
+    """Make the request of a search over chains, without vectors."""
+    request = chains_request(
+        frontier,
+        tenant=TENANT,
+        ontology=ontology,
+        restriction=(),
+        labels=(),
+        cap=CAP,
+        width=100,
+        predicate=Predicate("", {}),
+        vector=None,
+        vector_property="embedding",
+    )
+    return _asked(request)
+
+
+def _asked(request: Request | None) -> Request:
     if request is None:
         sys.exit("The ontology has no relationship types.")
     return request
 
 
-def _measure(db: Database, request: Request, repetitions: int) -> dict[str, Any]:
+def _measure(
+    db: Database, request: Request, repetitions: int, kinds: Callable[[Sequence[Row]], _Kinds]
+) -> dict[str, Any]:
     rows = db.run(request.query, **request.parameters)
     times = []
     for _ in range(repetitions):
@@ -198,7 +242,7 @@ def _measure(db: Database, request: Request, repetitions: int) -> dict[str, Any]
     plan = db.profile(request.query, **request.parameters)["plan"]
     return {
         "rows": len(rows),
-        "kinds_at_hub": len({(r["type"], r["forward"]) for r in rows if r["tail"] == HUB}),
+        "kinds_at_hub": len(kinds(rows)),
         "db_hits": sum(operator.get("dbHits", 0) for operator in operators(plan)),
         "median_ms": round(statistics.median(times), 1),
         "min_ms": round(min(times), 1),
@@ -206,19 +250,26 @@ def _measure(db: Database, request: Request, repetitions: int) -> dict[str, Any]
 
 
 def planning(db: Database, ontology: Ontology, types: int, times: int = 5) -> dict[str, Any]:
-    """Let the server plan the expansion of a graph that had only its most frequent types."""
+    """Let the server plan the expansions of a graph that had only its most frequent types."""
     frequent = sorted(ontology.relation_types, key=lambda t: (-t.count, t.name))[:types]
     kept = tuple(sorted(frequent, key=lambda t: t.name))
-    request = expansion(replace(ontology, relation_types=kept), [HUB])
+    of_kept = replace(ontology, relation_types=kept)
+    branches = plan_of(kept, (), CAP).by_name()
+    return {
+        "types": types,
+        "branches": {name: len(found) for name, found in branches.items() if found},
+        "ours": _planned(db, expansion(of_kept, [HUB]), times),
+        "chains": _planned(db, expansion_of_chains(of_kept, [HUB]), times),
+    }
+
+
+def _planned(db: Database, request: Request, times: int) -> dict[str, Any]:
     cold, warm = [], []
     for _ in range(times):
         db.run(_CLEAR)
         cold.append(_plan_ms(db, request))
         warm.append(_plan_ms(db, request))
-    branches = plan_of(kept, (), CAP).by_name()
     return {
-        "types": types,
-        "branches": {name: len(found) for name, found in branches.items() if found},
         "characters": len(request.query.text),
         "cold_ms": round(statistics.median(cold), 1),
         "warm_ms": round(statistics.median(warm), 1),
