@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from itertools import count
+from typing import TypeVar
 
 import pytest
 
+from pathrag_gds.config import SearchConfig
+from pathrag_gds.graph.database import Row
 from pathrag_gds.graph.schema import EntityType, Ontology, RelationType
+from pathrag_gds.retrieve.chains import ChainBeam
+from pathrag_gds.retrieve.session import Session
+from pathrag_gds.retrieve.statements import Request
 from pathrag_gds.types import Chain, DepthTrace, Step
 from tests.fakes import MemoryGraph, RecordingDatabase, WordOverlapReranker
-from tests.searching import ask, cuts, nodes
+from tests.searching import QUESTION, ask, context, cuts, nodes
+
+T = TypeVar("T")
 
 # s has three R-neighbours, each with one T-neighbour, and one Q-neighbour.
 FAN = [
@@ -135,6 +144,31 @@ def test_what_caps_on_a_depth_left_out_is_counted_and_told() -> None:
     assert [t.chain for t in trace[1].paths] == [Chain("s", (Step("R", True),))]
     assert [(c.reason, c.count) for c in trace[1].cut if c.reason == "row_cap"] == [("row_cap", 1)]
     assert result.stats.truncated == 0
+
+
+@pytest.mark.parametrize(("max_rows", "sampled"), [(4, False), (3, True)])
+def test_of_a_capped_depth_every_chain_may_lead_further(max_rows: int, sampled: bool) -> None:
+    graph = MemoryGraph(FAN, seeds=["s"])
+    database = RecordingDatabase(graph.answers)
+    config = SearchConfig(strategy="chains", max_rows=max_rows)
+    session = Session(QUESTION, config, context(graph, WordOverlapReranker()), None)
+    beam = ChainBeam(session)
+    beam.start(session.begin(answered(database, session.find_seeds())))
+    answered(database, beam.go_deeper(1))
+    steps = {scored.growth.chain.steps: scored.growth.sampled for scored in beam.scored}
+    assert steps[()] is False
+    assert steps[Step("R", True),] is sampled
+
+
+def answered(database: RecordingDatabase, steps: Generator[Request, list[Row], T]) -> T:
+    """Run what asks for statements to its end."""
+    try:
+        request = next(steps)
+        while True:
+            request = steps.send(database.run(request.query, **request.parameters))
+    except StopIteration as stop:
+        value: T = stop.value
+        return value
 
 
 def test_too_many_chains_are_not_read() -> None:
