@@ -1,6 +1,12 @@
 """Communities of entities and what is told about them."""
 
 from pathrag_gds.communities.content import content_hash
+from pathrag_gds.communities.contradict import (
+    Claim,
+    Contradiction,
+    claims_of,
+    find_contradictions,
+)
 from pathrag_gds.communities.detect import Detection, NodeFilter, detect_communities
 from pathrag_gds.communities.extractive import extractive_report
 from pathrag_gds.communities.partition import LevelFigures
@@ -28,6 +34,7 @@ from pathrag_gds.communities.status import CommunityStatus, community_status
 from pathrag_gds.communities.types import Community, CommunityContent, CommunityReport, Finding
 
 __all__ = [
+    "Claim",
     "Community",
     "CommunityContent",
     "CommunityReport",
@@ -36,6 +43,7 @@ __all__ = [
     "CommunitySeed",
     "CommunityStatus",
     "CommunityTerms",
+    "Contradiction",
     "Detection",
     "Finding",
     "LevelFigures",
@@ -45,11 +53,13 @@ __all__ = [
     "SeedOrigin",
     "StoredCommunity",
     "choose_communities",
+    "claims_of",
     "collect_seeds",
     "community_status",
     "content_hash",
     "detect_communities",
     "extractive_report",
+    "find_contradictions",
     "parse_report",
     "plan_reports",
     "read_communities",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, get_args
 
@@ -18,6 +18,7 @@ from pathrag_gds.communities.partition import (
     link_up,
     nested_cells,
 )
+from pathrag_gds.communities.read import read_entities
 from pathrag_gds.communities.store import RunWriter, require_schema
 from pathrag_gds.config import DEFAULT_TENANT, check_tenant
 from pathrag_gds.errors import ConfigError
@@ -25,7 +26,6 @@ from pathrag_gds.graph.database import Database, QueryRunner
 from pathrag_gds.graph.gds_client import CommunityAlgorithm, GdsClient
 from pathrag_gds.graph.queries import load
 from pathrag_gds.graph.schema import STRUCTURAL_TYPES
-from pathrag_gds.retrieve.statements import entity_of_row
 from pathrag_gds.types import Entity
 
 __all__ = [
@@ -308,14 +308,7 @@ def _left_out(
     if not callable(keep):
         kept = frozenset(keep)
         return tuple(id_ for id_ in links if id_ not in kept)
-    return tuple(e.id for e in _entities(db, tenant, list(links)) if not keep(e))
-
-
-def _entities(db: QueryRunner, tenant: str, ids: list[str]) -> Iterator[Entity]:
-    for start in range(0, len(ids), _PAGE):
-        batch = ids[start : start + _PAGE]
-        rows = db.run(load("retrieve/hydrate"), tenant=tenant, ids=batch)
-        yield from sorted(map(entity_of_row, rows), key=lambda entity: entity.id)
+    return tuple(e.id for e in read_entities(db, tenant, list(links)) if not keep(e))
 
 
 def without(links: Links, left_out: Iterable[str]) -> Links:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +18,18 @@ from pathrag_gds.graph.database import QueryRunner, Row
 from pathrag_gds.graph.queries import load
 from pathrag_gds.graph.schema import STRUCTURAL_TYPES
 from pathrag_gds.retrieve.statements import edge_of_row, entity_of_row
+from pathrag_gds.types import Entity
 
-__all__ = ["StoredCommunity", "properties_of", "read_communities", "read_content", "require_run"]
+__all__ = [
+    "StoredCommunity",
+    "properties_of",
+    "read_communities",
+    "read_content",
+    "read_entities",
+    "require_run",
+]
+
+_BATCH = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +105,15 @@ def read_content(db: QueryRunner, community: StoredCommunity) -> CommunityConten
         entities,
         tuple(edge for edge in read if {edge.source, edge.target} <= members),
     )
+
+
+def read_entities(db: QueryRunner, tenant: str, ids: Sequence[str]) -> Iterator[Entity]:
+    """Read entities of a tenant, in the order of the ids; those that are not there are left out."""
+    for start in range(0, len(ids), _BATCH):
+        batch = list(ids[start : start + _BATCH])
+        rows = db.run(load("retrieve/hydrate"), tenant=tenant, ids=batch)
+        found = {row["id"]: entity_of_row(row) for row in rows}
+        yield from (found[id_] for id_ in batch if id_ in found)
 
 
 def properties_of(report: CommunityReport) -> dict[str, Any]:

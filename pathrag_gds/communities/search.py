@@ -14,7 +14,12 @@ from typing import Any, Literal
 
 from pathrag_gds import telemetry
 from pathrag_gds.answer.fuse import FUSION_K
-from pathrag_gds.communities.read import StoredCommunity, read_communities, require_run
+from pathrag_gds.communities.read import (
+    StoredCommunity,
+    read_communities,
+    read_entities,
+    require_run,
+)
 from pathrag_gds.communities.retrieve import (
     CommunityScore,
     CommunitySeed,
@@ -31,7 +36,6 @@ from pathrag_gds.graph.database import QueryRunner
 from pathrag_gds.graph.queries import load
 from pathrag_gds.graph.schema import STRUCTURAL_TYPES, vector_record
 from pathrag_gds.models.encoder import Encoder
-from pathrag_gds.retrieve.statements import entity_of_row
 from pathrag_gds.types import Entity
 
 __all__ = [
@@ -47,7 +51,6 @@ Scorer = Literal["auto", "cosine", "overlap"]
 """``cosine`` of vectors, ``overlap`` of words, or cosine where the reports have vectors."""
 
 _MOST_ENTITIES = 100
-_BATCH = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,16 +330,7 @@ def _cosines(
 
 
 def _names(db: QueryRunner, tenant: str, ids: Iterable[str]) -> dict[str, str]:
-    return {entity.id: entity.name for entity in _read(db, tenant, sorted(ids))}
-
-
-def _read(db: QueryRunner, tenant: str, ids: Sequence[str]) -> list[Entity]:
-    found: list[Entity] = []
-    for start in range(0, len(ids), _BATCH):
-        batch = list(ids[start : start + _BATCH])
-        rows = db.run(load("retrieve/hydrate"), tenant=tenant, ids=batch)
-        found += map(entity_of_row, rows)
-    return found
+    return {entity.id: entity.name for entity in read_entities(db, tenant, sorted(ids))}
 
 
 def _found(
@@ -370,7 +364,7 @@ def _entities(
         )
         frontier = [row["id"] for row in rows]
         far |= dict.fromkeys(frontier, hop)
-    known = {entity.id: entity for entity in _read(db, tenant, list(far))}
+    known = {entity.id: entity for entity in read_entities(db, tenant, list(far))}
     there = [id_ for id_ in far if id_ in known]
     return tuple(
         FoundEntity(rank, known[id_], far[id_], seeds.get(id_))

@@ -9,9 +9,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import uuid4
 
+from pathrag_gds.communities.contradict import Contradiction, find_contradictions
 from pathrag_gds.communities.detect import find_cells, read_links, without
 from pathrag_gds.communities.partition import Links, modularity, partition_at
-from pathrag_gds.communities.read import read_communities, require_run
+from pathrag_gds.communities.read import read_communities, read_entities, require_run
 from pathrag_gds.communities.report import plan_reports
 from pathrag_gds.config import DEFAULT_TENANT, check_tenant
 from pathrag_gds.errors import GdsMissing
@@ -40,6 +41,8 @@ class CommunityStatus:
         modularity_now: Of a detection of now; None where it cannot be repeated.
         unreported: Ids of communities without a report.
         outdated: Ids of communities whose entities or facts have changed since their report.
+        contradictions: Pairs of reports that state different values of a property of an entity;
+            what can be found is told in :mod:`pathrag_gds.communities.contradict`.
         warnings: What could not be found out, and why.
     """
 
@@ -60,18 +63,25 @@ class CommunityStatus:
     modularity_now: float | None
     unreported: tuple[str, ...]
     outdated: tuple[str, ...]
+    contradictions: tuple[Contradiction, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
     def is_current(self) -> bool:
-        """Whether there is nothing to detect or to report anew."""
+        """Whether there is nothing to detect or to report anew; contradictions do not count.
+
+        A report that is right about its own content may contradict another all the same.
+        """
         return not (self.new or self.gone or self.moved or self.unreported or self.outdated)
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain JSON values."""
         lists = ("new", "unreported", "outdated", "warnings")
         told = asdict(self) | {name: list(getattr(self, name)) for name in lists}
-        return told | {"current": self.is_current}
+        return told | {
+            "contradictions": [asdict(found) for found in self.contradictions],
+            "current": self.is_current,
+        }
 
 
 def community_status(db: Database, *, tenant: str = DEFAULT_TENANT) -> CommunityStatus:
@@ -100,7 +110,10 @@ def community_status(db: Database, *, tenant: str = DEFAULT_TENANT) -> Community
     moved, fresh = _once_more(db, tenant, links, options, placed, filtered, warnings)
     plan = plan_reports(db, tenant=tenant)
     stored = read_communities(db, tenant, run["id"])
-    reported = {c.id for c in stored if c.report is not None}
+    reports = [c.report for c in stored if c.report is not None]
+    reported = {report.community_id for report in reports}
+    # A single report contradicts nobody, and then nothing need be read.
+    known = read_entities(db, tenant, sorted(placed)) if len(reports) > 1 else ()
     return CommunityStatus(
         tenant=tenant,
         run=str(run["id"]),
@@ -120,6 +133,7 @@ def community_status(db: Database, *, tenant: str = DEFAULT_TENANT) -> Community
         modularity_now=fresh,
         unreported=tuple(id_ for id_ in plan.wanted if id_ not in reported),
         outdated=tuple(id_ for id_ in plan.wanted if id_ in reported),
+        contradictions=find_contradictions(reports, known),
         warnings=tuple(warnings),
     )
 

@@ -245,7 +245,8 @@ def status(as_json: bool, **options: Any) -> None:
 
     Says which entities are new, how many are gone, how many would be in another community of the
     coarsest level if communities were detected now, and which reports are missing or out of date.
-    Writes nothing.
+    Lists the pairs of reports that state different values of the same property of an entity, as
+    far as that can be seen without a language model. Writes nothing.
     """
     from pathrag_gds.communities.status import community_status
     from pathrag_gds.graph.connect import open_database
@@ -330,9 +331,35 @@ def _show_status(found: CommunityStatus, options: dict[str, Any]) -> None:
         },
         as_json=False,
     )
+    _show_contradictions(found)
     again = found.new or found.gone or found.moved
     if again or found.unreported or found.outdated:
         words = ["pathrag", "communities", "detect" if again else "report", *repeated(options)]
         click.echo("Next: " + command_line(words))
     else:
         click.echo("Communities and reports are up to date.")
+
+
+def _show_contradictions(found: CommunityStatus) -> None:
+    from pathrag_gds.serve.terminal import console, show_table
+
+    pairs = found.contradictions
+    if not pairs:
+        return
+    click.echo(f"Reports that contradict each other (pairs: {len(pairs):,}):")
+    show_table(
+        console(),
+        ["entity", "property", "community", "says", "community", "says", "graph"],
+        [
+            (
+                pair.name,
+                pair.property,
+                pair.first.community_id,
+                pair.first.value,
+                pair.second.community_id,
+                pair.second.value,
+                pair.graph or "",
+            )
+            for pair in pairs
+        ],
+    )

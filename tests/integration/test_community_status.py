@@ -9,9 +9,18 @@ import pytest
 from click.testing import CliRunner
 
 from cli import cli
-from pathrag_gds.communities import community_status, detect_communities, report_communities
+from pathrag_gds.communities import (
+    CommunityReport,
+    community_status,
+    detect_communities,
+    read_communities,
+    report_communities,
+)
+from pathrag_gds.communities.read import properties_of
+from pathrag_gds.communities.store import live_run
 from pathrag_gds.errors import ConfigError
 from pathrag_gds.graph.database import Database
+from pathrag_gds.graph.queries import load
 from pathrag_gds.imports import import_index, read_graphrag
 from tests.integration.test_communities import cliques, counts, fill
 from tests.statements import statement
@@ -66,6 +75,53 @@ def test_imported_communities_cannot_be_found_once_more(migrated: Database, tmp_
     now = community_status(migrated, tenant="t")
     assert (now.moved, now.modularity_then, now.modularity_now, now.new) == (None, None, None, ())
     assert now.warnings == ("The communities were imported, so they cannot be found once more.",)
+
+
+def write_report(db: Database, tenant: str, id_: str, summary: str) -> None:
+    report = CommunityReport(
+        id_, tenant, "Title", summary, ("k0n0",), "llm", "strict", "answer", "hash"
+    )
+    written = db.run(
+        load("communities/write_report"), tenant=tenant, id=id_, report=properties_of(report)
+    )
+    assert written[0]["written"]
+
+
+def test_reports_that_contradict_each_other_are_listed(migrated: Database) -> None:
+    for tenant in ("t", "other"):
+        fill(migrated, tenant, cliques(2, 4))
+        detect_communities(migrated, tenant=tenant)
+    told = "MATCH (e:__Entity__ {tenant: 't', id: 'k0n0'}) SET e.name = 'Oslo', e.population = 709"
+    migrated.run(statement(told))
+    run = live_run(migrated, "t")
+    assert run is not None
+    one, two = sorted(c.id for c in read_communities(migrated, "t", run["id"]))
+    write_report(migrated, "t", one, "Oslo's population is 709.")
+    write_report(migrated, "t", two, "Many come from Oslo (population: 650), and leave.")
+    (found,) = community_status(migrated, tenant="t").contradictions
+    assert (found.entity, found.name, found.property, found.graph) == (
+        *("k0n0", "Oslo", "population"),
+        "709",
+    )
+    assert [(c.community_id, c.value) for c in (found.first, found.second)] == [
+        (one, "709"),
+        (two, "650"),
+    ]
+    assert community_status(migrated, tenant="other").contradictions == ()
+
+    where = ["--uri", migrated.connection.uri, "--username", migrated.connection.username]
+    environment = {"NEO4J_PASSWORD": migrated.connection.password}
+    command = ["communities", "status", "--tenant", "t", *where]
+    shown = CliRunner().invoke(cli, command, env=environment)
+    assert shown.exit_code == 0, shown.output
+    lines = shown.stdout.splitlines()
+    at = lines.index("Reports that contradict each other (pairs: 1):")
+    heads = ["entity", "property", "community", "says", "community", "says", "graph"]
+    assert lines[at + 1].split() == heads
+    assert lines[at + 2].split() == ["Oslo", "population", one, "709", two, "650", "709"]
+    as_json = CliRunner().invoke(cli, [*command, "--json"], env=environment)
+    (pair,) = json.loads(as_json.stdout)["contradictions"]
+    assert (pair["first"]["value"], pair["second"]["value"]) == ("709", "650")
 
 
 def test_command(migrated: Database) -> None:
