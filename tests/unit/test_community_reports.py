@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import gzip
 import json
 import os
 import re
@@ -28,6 +27,7 @@ from pathrag_gds.communities.json_text import DuplicateKey, mend_json, read_json
 from pathrag_gds.communities.types import Origin
 from pathrag_gds.errors import GraphRAGError, PartialError
 from pathrag_gds.types import Edge, Entity
+from tests.benchmarks.reports import FILE, figures, read_answers
 
 # Degrees: fred 2, marley 1, scrooge 4, tim 1; by id, fred, marley and scrooge come first.
 ENTITIES = (
@@ -428,9 +428,8 @@ def data(name: str) -> Path:
 
 @pytest.fixture
 def recorded() -> list[str]:
-    path = data("nano_graphrag_cache/mock_cache.json.gz")
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        return [entry["return"] for entry in json.load(file).values()]
+    data(FILE)
+    return read_answers(Path(os.environ["PATHRAG_DATA"]))
 
 
 def classes(answers: list[str], **options: Any) -> Counter[tuple[str, str]]:
@@ -460,6 +459,17 @@ def test_recorded_answers_fall_into_their_classes(recorded: list[str]) -> None:
     assert (len(tuples), len(prose)) == (84, 2)
     assert Counter(text[:3] for text in tuples)["```"] == 2
     assert Counter(bool(re.match(r"\*\*", text)) for text in tuples)[True] == 6
+
+
+def test_the_figures_that_the_benchmark_prints(recorded: list[str]) -> None:
+    no_json = {("fallback", "tuples", ""): 84, ("fallback", "prose", ""): 2}
+    refused = {("refused", "report", "key_entities is missing"): 101}
+    assert figures(recorded) == {
+        "recorded": {("strict", "report", ""): 101, **no_json},
+        "fenced": {("fenced", "report", ""): 101},
+        "new": {**refused, **no_json},
+        "lenient": {**refused, **no_json},
+    }
 
 
 def test_recorded_reports_are_refused_as_new_answers(recorded: list[str]) -> None:
