@@ -47,6 +47,7 @@ Pruner = Literal[
     "flow:hops",
     "flow:random",
 ]
+Keywords = Literal["linker", "llm"]
 FlowEnds = Literal["auto", "between", "outward"]
 
 
@@ -370,6 +371,9 @@ class SearchConfig:
         seed_k: Nodes that paths may start from, at least 1.
         start_from: ``anchors``: at the entities that the question names, at seeds where it names
             none; ``both``: at both; ``seeds``: at seeds, as seeds/000 does.
+        keywords: ``linker``: starts are found by the names and words of the question, without a
+            language model. ``llm``: one names keywords, as in PathRAG's paper, and starts are found
+            by each of them; it gets the question and nothing else.
         strategy: ``paths``: whole paths are read; ``chains``: only chains of relations, once each
             whatever the number of their paths; ``both``: chains first, then the paths of the best;
             ``auto``: with a reranker that was trained on chains both, or chains alone where nodes
@@ -433,6 +437,7 @@ class SearchConfig:
     top_k: int = 5
     seed_k: int = 30
     start_from: StartPolicy = "anchors"
+    keywords: Keywords = "linker"
     strategy: Strategy = "auto"
     intent: Intent = "weight"
     max_depth: int = 6
@@ -501,6 +506,7 @@ class SearchConfig:
             ("intent", get_args(Intent)),
             ("pruner", get_args(Pruner)),
             ("flow_ends", get_args(FlowEnds)),
+            ("keywords", get_args(Keywords)),
         ):
             if getattr(self, name) not in policies:
                 raise ConfigError(

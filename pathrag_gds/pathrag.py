@@ -66,8 +66,9 @@ class PathRAG:
         reranker: Scores paths; by default the one that was adapted to the tenant, else the shipped
             one.
         home: Folder of the embedded server, where adapted rerankers lie.
-        llm: Writes the answers of :meth:`ask`; by default the endpoint that the settings name,
-            which is looked at when it is first needed.
+        llm: Writes the answers of :meth:`ask`, and names the keywords of a search with
+            ``keywords="llm"``; by default the endpoint that the settings name, which is looked at
+            when it is first needed.
     """
 
     def __init__(
@@ -213,6 +214,7 @@ class PathRAG:
             ConfigError: The question is empty, or an option is unknown or out of range.
             EncoderMismatch: The vectors in the database are of another encoder.
             DatabaseError: The server refused or failed a statement.
+            LLMError: With ``keywords="llm"``, the language model names none.
         """
         return self._search(question, tenant, config, start_ids, overrides, None)
 
@@ -607,15 +609,17 @@ class PathRAG:
         trace: list[DepthTrace] | None,
     ) -> SearchResult:
         """Search with what is known of the tenant; read that again where it is out of date."""
+        # Once, and first: nobody waits for a database whose search no model begins.
+        keywords = () if start_ids else self._keywords(question, config)
         known = self._known(tenant)
         if known is not None:
             try:
-                return self._run(question, config, known, start_ids, trace)
+                return self._run(question, config, known, start_ids, keywords, trace)
             except (DimensionMismatch, IndexMissing):
                 # What was read may be out of date, after a switch to another model for one.
                 if trace is not None:
                     trace.clear()
-        return self._run(question, config, self._read(tenant), start_ids, trace)
+        return self._run(question, config, self._read(tenant), start_ids, keywords, trace)
 
     def _run(
         self,
@@ -623,9 +627,11 @@ class PathRAG:
         config: SearchConfig,
         context: SearchContext,
         start_ids: Sequence[str],
+        keywords: Sequence[str],
         trace: list[DepthTrace] | None,
     ) -> SearchResult:
         from pathrag_gds.retrieve.flow_search import check_pruner
+        from pathrag_gds.retrieve.keywords import Keyword
         from pathrag_gds.retrieve.search import run, search
 
         check_pruner(self.database, config.pruner)
@@ -638,8 +644,27 @@ class PathRAG:
         if context.question_vector is not None:
             with telemetry.span("pathrag.encode"):
                 vector = tuple(float(x) for x in self.encoder.encode([question])[0])
+        vectors: list[tuple[float, ...] | None] = [None] * len(keywords)
+        if keywords and vector is not None:
+            vectors = [tuple(map(float, one)) for one in self.encoder.encode(keywords)]
         context = replace(context, question_vector=vector, warnings=tuple(warnings))
-        return run(self.database, search(question, config, context, trace, start_ids=start_ids))
+        steps = search(
+            question,
+            config,
+            context,
+            trace,
+            start_ids=start_ids,
+            keywords=[Keyword(*one) for one in zip(keywords, vectors, strict=True)],
+        )
+        return run(self.database, steps)
+
+    def _keywords(self, question: str, config: SearchConfig) -> tuple[str, ...]:
+        """Let the language model name keywords, where the search is by such."""
+        if config.keywords != "llm":
+            return ()
+        from pathrag_gds.answer.keywords import extract_keywords
+
+        return extract_keywords(question, self.llm or self._configured_llm())
 
     def _nearest(self, tenant: str) -> tuple[NearestContext, int]:
         """Give what is known of a tenant's vectors and sizes, and what it took to read it now."""

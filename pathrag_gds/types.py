@@ -391,6 +391,7 @@ class SearchResult:
 
     ``shape`` is what the question asks for, as plain values: ``{"kind": "path"}``, or what
     :meth:`pathrag_gds.retrieve.shape.Shape.to_dict` gives; empty where it was not looked for.
+    ``keywords`` are what a language model named, where one was asked to; else they are left out.
     """
 
     question: str
@@ -407,6 +408,7 @@ class SearchResult:
     warnings: tuple[str, ...] = ()
     patterns: tuple[Pattern, ...] = ()
     shape: Mapping[str, Any] = field(default_factory=dict)
+    keywords: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain JSON values; two runs differ in ``stats.millis`` alone."""
@@ -418,6 +420,7 @@ class SearchResult:
             "tenant": self.tenant,
             "method": self.method,
             "shape": dict(self.shape),
+            **({"keywords": list(self.keywords)} if self.keywords else {}),
             "outcome": self.outcome,
             "anchors": [
                 {"id": a.id, "name": a.name, "mention": a.mention, "score": a.score}

@@ -26,6 +26,7 @@ from pathrag_gds.retrieve.chains import ChainBeam
 from pathrag_gds.retrieve.complete import ask_patterns, fill_in, mark
 from pathrag_gds.retrieve.flow_prior import read_prior
 from pathrag_gds.retrieve.flow_search import FlowBeam
+from pathrag_gds.retrieve.keywords import Keyword
 from pathrag_gds.retrieve.language import language_warnings
 from pathrag_gds.retrieve.paths import PathBeam
 from pathrag_gds.retrieve.seeds import Seeds
@@ -84,6 +85,7 @@ def search(
     trace: list[DepthTrace] | None = None,
     *,
     start_ids: Sequence[str] = (),
+    keywords: Sequence[Keyword] = (),
 ) -> Steps:
     """Search for the paths that answer a question.
 
@@ -93,6 +95,8 @@ def search(
         trace: Appended to per depth when given: what was kept and what was cut.
         start_ids: Entities that the question is about, where the caller knows them; they are the
             anchors, and the question's words are not searched for names.
+        keywords: What starts are looked for by instead of the question, a statement each; they
+            count for nothing else, and for nothing where ``start_ids`` are given.
 
     Yields:
         Statements to run; send back their rows.
@@ -100,7 +104,9 @@ def search(
     Returns:
         The result; the same for the same graph and arguments, ``stats.millis`` apart.
     """
-    session = Session(question, config, context, trace, tuple(dict.fromkeys(start_ids)))
+    session = Session(
+        question, config, context, trace, tuple(dict.fromkeys(start_ids)), tuple(keywords)
+    )
     found = yield from session.find_seeds()
     starts = session.begin(found)
     beam = _beam(session)
@@ -173,6 +179,7 @@ def _finish(session: Session, beam: Beam, found: Seeds) -> Steps:
             millis={stage: round(ms, 3) for stage, ms in sorted(session.millis.items())},
         ),
         config=session.config.to_dict(),
+        keywords=tuple(keyword.text for keyword in session.keywords),
         seeds=found.seeds,
         warnings=(
             *session.context.warnings,

@@ -20,6 +20,7 @@ from pathrag_gds.graph.queries import load
 from pathrag_gds.graph.schema import Ontology
 from pathrag_gds.models.reranker import Reranker, confidence_of
 from pathrag_gds.retrieve.filters import Predicate, all_of, compile_filter
+from pathrag_gds.retrieve.keywords import Keyword, merged
 from pathrag_gds.retrieve.score import Scorer
 from pathrag_gds.retrieve.seeds import (
     OVER_FETCH,
@@ -92,6 +93,7 @@ class Session:
     """What one search knows so far.
 
     Attributes:
+        keywords: What starts are looked for by; none for the question itself.
         entities: Every entity met, by id.
         start_rank: Place of each start among anchors and seeds, from 0.
         link_score: Of the anchors, by id.
@@ -111,6 +113,7 @@ class Session:
     context: SearchContext
     trace: list[DepthTrace] | None
     start_ids: tuple[str, ...] = ()
+    keywords: tuple[Keyword, ...] = ()
     entities: dict[str, Entity] = field(default_factory=dict)
     start_rank: dict[str, int] = field(default_factory=dict)
     link_score: dict[str, float] = field(default_factory=dict)
@@ -178,15 +181,26 @@ class Session:
         return replace(request, query=replace(request.query, timeout_s=left))
 
     def find_seeds(self) -> Generator[Request, list[Row], Seeds]:
-        """Find anchors and seeds; ask again with a longer reach while other tenants crowd in."""
+        """Find anchors and seeds of the question, or of each keyword in its place."""
+        if not self.keywords or self.start_ids:
+            return (yield from self._seeds_of(self.question, self.context.question_vector))
+        found = []
+        for keyword in self.keywords:
+            found.append((yield from self._seeds_of(keyword.text, keyword.vector)))
+        return merged(found, self.config.seed_k)
+
+    def _seeds_of(
+        self, text: str, vector: Sequence[float] | None
+    ) -> Generator[Request, list[Row], Seeds]:
+        """Look for a text; ask again with a longer reach while other tenants crowd in."""
         over_fetch = OVER_FETCH * self.context.crowding
         known = known_words(self.context.count_tokens)
         while True:
             request = seeds_request(
-                self.question,
+                text,
                 tenant=self.context.tenant,
                 small=self.context.small,
-                vector=self.context.question_vector,
+                vector=vector,
                 vector_index=self.context.vector_index,
                 vector_property=self.context.vector_property,
                 predicate=self.seed_filter,
@@ -199,7 +213,7 @@ class Session:
             rows = yield from self.ask("seed", request)
             with telemetry.span("pathrag.link") as span:
                 found = read_seeds(
-                    self.question,
+                    text,
                     rows,
                     seed_k=self.config.seed_k,
                     start_ids=self.start_ids,
@@ -211,7 +225,7 @@ class Session:
                     mentions=[anchor.mention for anchor in found.anchors],
                 )
             further = longer(request, found.similar)
-            if self.context.small or self.context.question_vector is None or further is None:
+            if self.context.small or vector is None or further is None:
                 return found
             over_fetch = further
 
