@@ -52,6 +52,7 @@ from pathrag_gds.serve.pattern_commands import (
 from pathrag_gds.serve.server_commands import server
 from pathrag_gds.serve.terminal import plain
 from pathrag_gds.serve.train_commands import train
+from pathrag_gds.serve.tune_commands import tune
 from pathrag_gds.version import __version__
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ for command in (
     server,
     evaluate,
     train,
+    tune,
 ):
     cli.add_command(command)
 

@@ -20,6 +20,7 @@ __all__ = [
     "DEFAULT_PRESET",
     "DEFAULT_TENANT",
     "PRESETS",
+    "SETTINGS_FILE",
     "Connection",
     "Endpoint",
     "SearchConfig",

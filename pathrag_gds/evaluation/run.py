@@ -50,6 +50,7 @@ __all__ = [
     "compare",
     "run_system",
     "run_without_gold",
+    "versions",
     "write_summary",
 ]
 
@@ -176,14 +177,15 @@ def _head(
         **_identity(setting, selection, method),
         "questions": setting.dataset.digest,
         "config": setting.config.to_dict(),
-        "versions": _versions(setting, opponent, method),
+        "versions": versions(setting, opponent, method),
     }
     told = json.dumps([ROW_VERSION, head], sort_keys=True, default=str)
     return {"fingerprint": hashlib.sha256(told.encode()).hexdigest()[:16], **head}
 
 
-def _versions(setting: Setting, opponent: Opponent, method: str) -> dict[str, Any]:
-    versions: dict[str, Any] = {
+def versions(setting: Setting, opponent: Opponent, method: str) -> dict[str, Any]:
+    """Tell what a row depends on beside data and configuration: program, models, server."""
+    told: dict[str, Any] = {
         "pathrag-gds": __version__,
         "code": _code_digest(method),
         "python": platform.python_version(),
@@ -192,8 +194,8 @@ def _versions(setting: Setting, opponent: Opponent, method: str) -> dict[str, An
         "system": f"{opponent.name} {opponent.fingerprint}",
     }
     if setting.database is not None:
-        versions["neo4j"] = setting.database.capabilities.version
-    return versions
+        told["neo4j"] = setting.database.capabilities.version
+    return told
 
 
 def _code_digest(method: str) -> str:

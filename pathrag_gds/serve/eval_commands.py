@@ -31,7 +31,15 @@ if TYPE_CHECKING:
     from pathrag_gds.models.encoder import Encoder
     from pathrag_gds.models.reranker import Reranker
 
-__all__ = ["evaluate"]
+__all__ = [
+    "TOP_K",
+    "Bench",
+    "conditions_of",
+    "evaluate",
+    "open_bench",
+    "require_questions",
+    "setting_of",
+]
 
 # Enough paths for answers beyond the first five; which path comes first does not depend on it.
 TOP_K = 50
@@ -128,7 +136,7 @@ def evaluate(
     if options["questions"] and len(datasets) > 1:
         raise click.UsageError("--questions is of one DATASET.")
     config = read_search({**options, "top_k": options["top_k"] or TOP_K})
-    with _bench(read_connection(options)) as bench:
+    with open_bench(read_connection(options)) as bench:
         summaries = [
             summary for name in datasets for summary in _run_set(bench, name, config, seed, options)
         ]
@@ -139,7 +147,7 @@ def evaluate(
 
 
 @dataclass(slots=True)
-class _Bench:
+class Bench:
     """Models and the database, each opened when it is first needed."""
 
     settings: Settings
@@ -157,12 +165,13 @@ class _Bench:
 
 
 @contextmanager
-def _bench(settings: Settings) -> Iterator[_Bench]:
+def open_bench(settings: Settings) -> Iterator[Bench]:
+    """Load the models; what was connected is closed at the end."""
     from pathrag_gds.models.encoder import load_encoder
     from pathrag_gds.models.reranker import load_reranker
 
     encoder = load_encoder(settings.model or None)
-    bench = _Bench(settings, encoder, load_reranker(settings.reranker or None, encoder))
+    bench = Bench(settings, encoder, load_reranker(settings.reranker or None, encoder))
     try:
         yield bench
     finally:
@@ -171,7 +180,7 @@ def _bench(settings: Settings) -> Iterator[_Bench]:
 
 
 def _run_set(
-    bench: _Bench, name: str, config: SearchConfig, seed: int, options: Mapping[str, Any]
+    bench: Bench, name: str, config: SearchConfig, seed: int, options: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     """Run a set, or all parts of one that has parts, and these as one besides."""
     from pathrag_gds.evaluation.datasets import PARTS
@@ -192,7 +201,7 @@ def _run_set(
 
 
 def _run_dataset(
-    bench: _Bench, name: str, config: SearchConfig, seed: int, options: Mapping[str, Any]
+    bench: Bench, name: str, config: SearchConfig, seed: int, options: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
     from pathrag_gds.evaluation.datasets import open_dataset
     from pathrag_gds.evaluation.questions import parse_buckets
@@ -219,13 +228,13 @@ def _run_dataset(
             group="" if group == "all" else group,
             limit=options["limit"],
         )
-        _require_questions(dataset, selection.questions, group)
+        require_questions(dataset, selection.questions, group)
 
         def ours(setting: Setting) -> Opponent:
             return setting.system(setting.reranker, METHOD)
 
-        for condition in _conditions(dataset, options["conditions"]):
-            setting = _setting(bench, dataset, condition, config, seed, move)
+        for condition in conditions_of(dataset, options["conditions"]):
+            setting = setting_of(bench, dataset, condition, config, seed, move)
             for method, factory in {METHOD: ours, **factories}.items():
                 summary = run_system(
                     setting,
@@ -251,7 +260,8 @@ def _run_dataset(
                 yield summary
 
 
-def _require_questions(dataset: Dataset, chosen: Sequence[object], group: str) -> None:
+def require_questions(dataset: Dataset, chosen: Sequence[object], group: str) -> None:
+    """Refuse a split and a group without questions."""
     from pathrag_gds.errors import ConfigError
 
     if not chosen:
@@ -263,7 +273,8 @@ def _require_questions(dataset: Dataset, chosen: Sequence[object], group: str) -
         )
 
 
-def _conditions(dataset: Dataset, given: Sequence[str]) -> Sequence[Any]:
+def conditions_of(dataset: Dataset, given: Sequence[str]) -> Sequence[Any]:
+    """Give the conditions that are meant: the set's usual one where none is given."""
     from pathrag_gds.errors import ConfigError
 
     if not given:
@@ -279,14 +290,15 @@ def _conditions(dataset: Dataset, given: Sequence[str]) -> Sequence[Any]:
     return tuple(dict.fromkeys(given))
 
 
-def _setting(
-    bench: _Bench,
+def setting_of(
+    bench: Bench,
     dataset: Dataset,
     condition: Any,
     config: SearchConfig,
     seed: int,
     move: Any,
 ) -> Setting:
+    """Set a data set up; its graph is loaded into its tenant unless it is there."""
     from pathrag_gds.evaluation.systems import Setting
     from pathrag_gds.evaluation.tenant import prepare
     from pathrag_gds.pathrag import PathRAG

@@ -201,6 +201,7 @@ def test_every_command_of_the_design_is_there() -> None:
         "server status",
         "server stop",
         "train",
+        "tune",
     ]
 
 

@@ -31,6 +31,7 @@ LEVELS = {
     "pathrag_gds.retrieve.wording": 2,
     "pathrag_gds.answer.fuse": 2,
     "pathrag_gds.answer.prompt": 2,
+    "pathrag_gds.evaluation.front": 2,
     "pathrag_gds.evaluation.metrics": 2,
     "pathrag_gds.evaluation.probe": 2,
     "pathrag_gds.migrate.files": 2,

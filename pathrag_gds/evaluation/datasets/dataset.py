@@ -49,6 +49,11 @@ class Dataset:
     conditions: tuple[Condition, ...] = ("file",)
     recorded: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
 
+    @property
+    def training(self) -> tuple[int, ...]:
+        """Buckets that may train and tune: those that no figure is reported on."""
+        return tuple(bucket for bucket in ALL_BUCKETS if bucket not in self.report)
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
