@@ -85,6 +85,13 @@ _SECONDS_PER_LINE = 60
     help="Save the last weights, or the best of all evaluations.",
 )
 @click.option(
+    "--blend",
+    type=click.FloatRange(min=0, max=1, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="Share of what was learnt in the weights that are saved; the rest is what --from has.",
+)
+@click.option(
     "--precision",
     type=click.Choice(["auto", "float32", "bfloat16"]),
     default="auto",
@@ -137,6 +144,7 @@ _OF_TRAINING = (
     "learning_rate",
     "listwise",
     "keep",
+    "blend",
     "precision",
     "threads",
 )

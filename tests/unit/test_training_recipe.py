@@ -23,6 +23,8 @@ from pathrag_gds.models.training.trainer import TrainingRecipe
         ({"steps": 1, "max_tokens": 99}, "max_tokens"),
         ({"steps": 1, "precision": "float16"}, "precision"),
         ({"steps": 1, "keep": "worst"}, "keep"),
+        ({"steps": 1, "blend": 0}, "blend"),
+        ({"steps": 1, "blend": 1.5}, "blend"),
     ],
 )
 def test_recipes_that_make_no_sense(values: dict[str, Any], told: str) -> None:

@@ -329,6 +329,19 @@ def test_seeds_make_the_difference(base: Base, data: TokenisedGroups, tmp_path: 
     assert not same_weights(tmp_path / "a", tmp_path / "c")
 
 
+def test_blended_weights_lie_between_the_base_and_what_was_learnt(
+    base: Base, data: TokenisedGroups, tmp_path: Path
+) -> None:
+    train(base, data, tmp_path / "learnt", recipe())
+    train(base, data, tmp_path / "blended", recipe(blend=0.25))
+    # An encoder's types are both saved as the first, so they are no measure.
+    types = "embeddings.token_type_embeddings.weight"
+    learnt, blended = weights(tmp_path / "learnt"), weights(tmp_path / "blended")
+    for name in learnt.keys() - {types}:
+        start = base.bert.tensors[name]
+        assert blended[name] == pytest.approx(0.75 * start + 0.25 * learnt[name], abs=1e-6), name
+
+
 def test_a_checkpoint_is_neither_overwritten_nor_mixed_up(
     base: Base, data: TokenisedGroups, tmp_path: Path
 ) -> None:

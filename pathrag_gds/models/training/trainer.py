@@ -84,6 +84,9 @@ class TrainingRecipe:
         frozen_embeddings: Leave the embeddings as they are.
         keep: Weights that are saved: those of the ``last`` step, or the ``best`` of the
             evaluations by ``hit``.
+        blend: Share of these in the weights that are saved, above 0 to 1; the rest is of the base.
+            In between, a model keeps what the base knew besides what it learnt: M. Wortsman et
+            al., "Robust fine-tuning of zero-shot models", CVPR 2022, equation 1.
         evaluate_every: Minutes between evaluations of held-out groups.
         checkpoint_every: Minutes between checkpoints.
         max_tokens: Of a pair.
@@ -107,6 +110,7 @@ class TrainingRecipe:
     precision: str = "auto"
     frozen_embeddings: bool = True
     keep: Literal["last", "best"] = "last"
+    blend: float = 1.0
     evaluate_every: float = 10.0
     checkpoint_every: float = 10.0
     max_tokens: int = MAX_TOKENS
@@ -133,6 +137,8 @@ class TrainingRecipe:
         for name in ("weight_decay", "listwise", "threads"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise ConfigError(f"{name} must not be below 0, but is {getattr(self, name)!r}.")
+        if not 0 < self.blend <= 1:
+            raise ConfigError(f"blend must be above 0 to 1, not {self.blend!r}.")
         if not 0 <= self.warm_up < 1:
             raise ConfigError(f"warm_up must be from 0 to below 1, not {self.warm_up!r}.")
         if not 100 <= self.max_tokens <= MAX_TOKENS:
@@ -494,6 +500,8 @@ class _TrainingRun:
             # The last weights take part in the choice.
             self.evaluate()
             self.network.load(self.best[1])
+        if self.recipe.blend < 1:
+            self.blend()
         figures = calibration = None
         results: dict[str, Any] = {}
         if self.held_out is not None:
@@ -506,6 +514,15 @@ class _TrainingRun:
         write_whole(self.output / REPORT_FILE, report.encode())
         (self.output / CHECKPOINT_FILE).unlink(missing_ok=True)
         return Outcome(True, self.step, seconds, figures, calibration)
+
+    def blend(self) -> None:
+        """Put the weights between those of the base and those that were learnt."""
+        recipe = self.recipe
+        base = Network(
+            self.base.bert, precision=recipe.precision, frozen_embeddings=recipe.frozen_embeddings
+        )
+        pairs = zip(base.masters(), self.network.masters(), strict=True)
+        self.network.load([old.detach().lerp(new.detach(), recipe.blend) for old, new in pairs])
 
     def report(self, seconds: float) -> dict[str, Any]:
         """Give what the report says of the run itself."""
