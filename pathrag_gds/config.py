@@ -414,6 +414,11 @@ class SearchConfig:
         weight_type: The same for the type of a path's end, as labels and properties name it, beside
             the type that the question asks for; at least 0. Only with such a reranker.
         weight_link: Weight of how surely the start was linked to the question.
+        weight_coverage: Weight of the share of the question's words that the text of a path has,
+            names apart; at least 0. Endings such as those of "directed" and "director" do not
+            count.
+        weight_relation_prior: Weight of how much of the wording of a path's relationships the
+            question has, the mean of its hops; at least 0.
         rel_types: Relationship types that may be followed; empty for all.
         labels: Labels that seeds and neighbours must have one of; empty for all.
         node_filter: In neo4j-graphrag's syntax, on seeds and on every node after the start.
@@ -464,6 +469,8 @@ class SearchConfig:
     weight_similarity: float = 6.0
     weight_type: float = 2.0
     weight_link: float = 0.0
+    weight_coverage: float = 0.0
+    weight_relation_prior: float = 0.0
     rel_types: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     node_filter: Mapping[str, Any] = field(default_factory=dict)
@@ -522,6 +529,8 @@ class SearchConfig:
             "weight_similarity",
             "weight_type",
             "weight_link",
+            "weight_coverage",
+            "weight_relation_prior",
             "weight_flow",
             "flow_decay",
             "flow_threshold",
@@ -543,7 +552,13 @@ class SearchConfig:
             raise ConfigError(
                 f"flow_threshold must not be below 0, but is {self.flow_threshold!r}."
             )
-        for name in ("weight_similarity", "weight_type", "weight_flow"):
+        for name in (
+            "weight_similarity",
+            "weight_type",
+            "weight_coverage",
+            "weight_relation_prior",
+            "weight_flow",
+        ):
             if not getattr(self, name) >= 0:
                 raise ConfigError(f"{name} must not be below 0, but is {getattr(self, name)!r}.")
         for name in ("rel_types", "labels"):

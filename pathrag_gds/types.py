@@ -302,13 +302,16 @@ class RankedPath:
 
     Attributes:
         rank: From 1.
-        score: Orders the paths: weighted sum of what reranker and vectors say and of ``link``,
-            less a penalty for depth; unbounded.
+        score: Orders the paths: weighted sum of what reranker and vectors say, of ``link``,
+            ``coverage`` and ``relation_prior``, less a penalty for depth; unbounded.
         confidence: In [0, 1]; thresholds apply to it.
         terms: The parts of the score by name, before weighting: ``rerank``, in [0, 1];
             ``similarity``, by how much what a node tells is nearer to the question than its like,
             in [-1, 1], and ``type``, by how much its end fits the type that is asked for more than
-            other ends, both added, weighted, to the logit of ``rerank``; ``link``, in [0, 1].
+            other ends, both added, weighted, to the logit of ``rerank``; ``link``, in [0, 1];
+            ``coverage``, the share of the question's words, names apart, that ``text`` has, and
+            ``relation_prior``, how much of the wording of its relationships the question has, the
+            mean of its hops, both in [0, 1].
         text: What the reranker read.
     """
 

@@ -243,6 +243,7 @@ class ChainBeam:
                         "type": 0.0,
                         "link": session.link_score.get(chain.start, 0.0),
                         **session.flow_term(*_ways(scored.growth)),
+                        **session.words_terms(scored.text, [s.type for s in chain.steps]),
                     },
                     chain=chain,
                 )
@@ -317,6 +318,7 @@ class ChainBeam:
         if session.config.normalize_within_depth:
             answers, prefixes = min_max(answers), min_max(prefixes)
         flows = [session.flow_of(*_ways(growth)) for growth, _, _ in known]
+        words = [session.words_score(t, [s.type for s in g.chain.steps]) for g, t, _ in known]
         session.add_time("score", began)
         found = [
             Scored(
@@ -325,12 +327,12 @@ class ChainBeam:
                 rerank=values[0],
                 answer=values[0],
                 prefix=values[1],
-                score=session.total(answer, growth.chain.start, depth, flow),
-                steer=session.total(prefix, growth.chain.start, depth, flow),
+                score=session.total(answer, growth.chain.start, depth, flow, added),
+                steer=session.total(prefix, growth.chain.start, depth, flow, added),
                 start_rank=session.start_rank[growth.chain.start],
             )
-            for (growth, text, values), answer, prefix, flow in zip(
-                known, answers, prefixes, flows, strict=True
+            for (growth, text, values), answer, prefix, flow, added in zip(
+                known, answers, prefixes, flows, words, strict=True
             )
         ]
         found.sort(key=_steer_order)

@@ -128,6 +128,7 @@ class PathBeam:
                 "type": candidate.type,
                 "link": session.link_score.get(candidate.path.start, 0.0),
                 **session.flow_term(candidate.path.nodes),
+                **session.words_terms(candidate.text, _types(candidate.path)),
             },
             chain=chain_of(candidate.path, session.entities, order),
         )
@@ -174,6 +175,7 @@ class PathBeam:
         if session.config.normalize_within_depth:
             answers, prefixes = min_max(answers), min_max(prefixes)
         flows = [session.flow_of(reading.child.path.nodes) for reading in readings]
+        words = [session.words_score(r.text, _types(r.child.path)) for r in readings]
         session.add_time("score", began)
         return distinct(
             [
@@ -186,13 +188,13 @@ class PathBeam:
                     type=reading.type,
                     answer=reading.answer,
                     prefix=reading.prefix,
-                    score=session.total(answer, path.start, path.depth, flow),
-                    steer=session.total(prefix, path.start, path.depth, flow),
+                    score=session.total(answer, path.start, path.depth, flow, added),
+                    steer=session.total(prefix, path.start, path.depth, flow, added),
                     parent=reading.child.parent,
                     start_rank=session.start_rank[path.start],
                 )
-                for reading, answer, prefix, flow in zip(
-                    readings, answers, prefixes, flows, strict=True
+                for reading, answer, prefix, flow, added in zip(
+                    readings, answers, prefixes, flows, words, strict=True
                 )
             ]
         )
@@ -217,6 +219,10 @@ class PathBeam:
             for c in group
         )
         self.session.tell(depth, traced, truncated)
+
+
+def _types(path: Path) -> list[str]:
+    return [hop.edge.type for hop in path.hops]
 
 
 def _result_order(candidate: Candidate) -> tuple[float, int, PathKey, str]:

@@ -33,6 +33,7 @@ from pathrag_gds.retrieve.seeds import (
 from pathrag_gds.retrieve.shapes import Shape, shape_of
 from pathrag_gds.retrieve.statements import Request, entity_of_row
 from pathrag_gds.retrieve.strategy import Choice, choose
+from pathrag_gds.retrieve.terms import WordTerms, word_terms
 from pathrag_gds.types import Cut, DepthTrace, Entity, Path, Source, TracedPath
 
 __all__ = ["Asking", "SearchContext", "Session"]
@@ -106,6 +107,7 @@ class Session:
         partial: The time was up.
         shape: What the question asks for; known from :meth:`begin` on.
         prior: What flow thinks of a path, by its nodes, in [0, 1]; None where it counts nothing.
+        words: What its words ask for, apart from the names in it; known from then on, too.
     """
 
     question: str
@@ -132,6 +134,7 @@ class Session:
     choice: Choice = field(init=False)
     scorer: Scorer = field(init=False)
     shape: Shape = field(init=False)
+    words: WordTerms = field(default_factory=WordTerms)
     _told: dict[str, int] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -262,6 +265,8 @@ class Session:
         if self.config.intent != "off":
             self.shape = shape_of(self.question, found.anchors, self.context.ontology)
             self.scorer.question = self.shape.core
+            mentions = [anchor.mention for anchor in found.anchors]
+            self.words = word_terms(self.shape.core, mentions, self.context.ontology)
         self.entities.update(found.entities)
         self.link_score = {anchor.id: anchor.score for anchor in found.anchors}
         self.scorer.named = frozenset(self.link_score)
@@ -316,16 +321,44 @@ class Session:
         """Give :meth:`flow_of` as a term of a score; none where flow counts nothing."""
         return {} if self.prior is None else {"flow": self.flow_of(*ways)}
 
-    def total(self, rerank: float, start: str, depth: int, flow: float = 0.0) -> float:
-        """Give the score that orders, rounded to 6 decimals: the weighted sum less the penalty."""
+    def total(
+        self, rerank: float, start: str, depth: int, flow: float = 0.0, words: float = 0.0
+    ) -> float:
+        """Give the score that orders, rounded to 6 decimals: the weighted sum less the penalty.
+
+        Args:
+            words: See :meth:`words_score`.
+        """
         link = self.link_score.get(start, 0.0)
         return round(
             self.config.weight_rerank * rerank
             + self.config.weight_link * link
             + self.config.weight_flow * flow
+            + words
             - self.config.depth_penalty * depth,
             6,
         )
+
+    def words_score(self, text: str, types: Sequence[str]) -> float:
+        """Give what :meth:`words_terms` add to a path's score.
+
+        What does not count is reckoned only for the few paths that are shown.
+        """
+        coverage, prior = self.config.weight_coverage, self.config.weight_relation_prior
+        score = coverage * self.words.coverage(text) if coverage else 0.0
+        return score + prior * self.words.relation_prior(types) if prior else score
+
+    def words_terms(self, text: str, types: Sequence[str]) -> dict[str, float]:
+        """Give the terms of a score that the question's words alone make, by name.
+
+        Args:
+            text: What was read of the path.
+            types: Of its relationships, one for each hop.
+        """
+        return {
+            "coverage": self.words.coverage(text),
+            "relation_prior": self.words.relation_prior(types),
+        }
 
     def confidence(self, answer: float) -> float:
         """Give what the reranker's ``answer`` is worth, in [0, 1]."""

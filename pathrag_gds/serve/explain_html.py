@@ -52,6 +52,10 @@ _TERMS = {
     "type": "by how much the path's end fits the type that is asked for more than other ends",
     "link": "how surely the path's start was linked to the question, from 0 to 1",
     "flow": "how much of what flows from the start the path's nodes get, from 0 to 1",
+    "coverage": "the share of the question's words, names apart, that the path's text has, from 0 "
+    "to 1",
+    "relation_prior": "how much of the wording of its relationships the question has, the mean of "
+    "its hops, from 0 to 1",
 }
 _STYLE = """
 :root { color-scheme: light dark; --bg: #ffffff; --fg: #1c1e21; --dim: #5c6370; --line: #d5d9e0;
@@ -303,7 +307,7 @@ def _term(terms: Mapping[str, float], term: str) -> str:
 
 def _weight(result: SearchResult, term: str) -> str:
     weight = result.config.get(f"weight_{term}")
-    return "" if weight is None else f"; --weight-{term} {html_text(weight)}"
+    return "" if weight is None else f"; --weight-{term.replace('_', '-')} {html_text(weight)}"
 
 
 def _starts(explanation: Explanation, rows: int) -> list[str]:

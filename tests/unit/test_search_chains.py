@@ -42,7 +42,14 @@ def test_paths_of_one_chain_are_read_once() -> None:
         ("sr1", 0.5),
     ]
     assert result.paths[0].text == "s r A. A t B. The answer is B."
-    assert result.paths[0].terms == {"rerank": 0.9, "similarity": 0.0, "type": 0.0, "link": 0.0}
+    assert result.paths[0].terms == {
+        "rerank": 0.9,
+        "similarity": 0.0,
+        "type": 0.0,
+        "link": 0.0,
+        "coverage": 0.0,
+        "relation_prior": 0.0,
+    }
     # Chains were considered, not paths: s; s-R, s-Q; s-R-T.
     assert result.stats.candidates == 4
     assert (result.stats.strategy, result.stats.strategy_reason) == ("chains", "as asked for")

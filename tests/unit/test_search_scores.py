@@ -77,8 +77,38 @@ def test_link_score_of_an_anchor_counts_with_its_weight() -> None:
     assert nodes(ask(graph, scores, question=question, start_from="both")) == ["y", "x"]
     result = ask(graph, scores, question=question, start_from="both", weight_link=0.2)
     assert [(p.path.start, p.score) for p in result.paths] == [("x", 0.6), ("y", 0.5)]
-    assert result.paths[0].terms == {"rerank": 0.4, "similarity": 0.0, "type": 0.0, "link": 1.0}
+    assert result.paths[0].terms == {
+        "rerank": 0.4,
+        "similarity": 0.0,
+        "type": 0.0,
+        "link": 1.0,
+        "coverage": 0.0,
+        "relation_prior": 0.0,
+    }
     assert [a.id for a in result.anchors] == ["x"]
+
+
+@pytest.mark.parametrize("strategy", ["paths", "chains"])
+@pytest.mark.parametrize("term", ["coverage", "relation_prior"])
+def test_words_of_the_question_count_with_their_weight(term: str, strategy: str) -> None:
+    graph = MemoryGraph([("s", "OWNS", "b"), ("s", "SINGS", "c")], seeds=["s"])
+    scores = {"s owns": 0.5, "s sings": 0.4}
+    asked: dict[str, Any] = {"question": "what was it singing", "strategy": strategy}
+    asked |= {"max_depth": 1, "top_k": 2}
+    weighted: dict[str, Any] = {**asked, f"weight_{term}": 0.25}
+    assert [(p.path.tail, p.score) for p in ask(graph, scores, **asked).paths] == [
+        ("b", 0.5),
+        ("c", 0.4),
+    ]
+    result = ask(graph, scores, **weighted)
+    assert [(p.path.tail, p.score, p.confidence) for p in result.paths] == [
+        ("c", 0.65, 0.4),
+        ("b", 0.5, 0.5),
+    ]
+    assert [p.terms[term] for p in result.paths] == [1.0, 0.0]
+    # Without intent the words tell nothing.
+    off = ask(graph, scores, **weighted, intent="off")
+    assert [(p.path.tail, p.terms[term]) for p in off.paths] == [("b", 0.0), ("c", 0.0)]
 
 
 @pytest.mark.parametrize(
