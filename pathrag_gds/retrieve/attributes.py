@@ -8,7 +8,7 @@ measure must be asked for by the words of its key.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -25,6 +25,7 @@ __all__ = [
     "Adjective",
     "any_of",
     "extent",
+    "extents",
     "keys_by_measure",
     "keys_by_words",
     "measure_of",
@@ -46,6 +47,8 @@ release: release date, released, released on, released in, date released, date o
     publication year, year published, year of publication, premiere, premiere date
 year: year
 date: date, day, occurred on, happened on, held on, order date, event date
+hire: hire date, hired, hired on, date of hire, hiring date, date hired, joined, date joined,
+    joined on, joining date, employed since
 start: start date, started, start, begin, begin date, since, start year, from
 end: end date, ended, end, until, end year
 price: price, unit price, list price, cost, unit cost, fare, fee
@@ -65,13 +68,16 @@ rating: rating, score, stars, average rating
 temperature: temperature
 income: income, salary, wage, revenue, turnover, net worth, wealth
 job: job, job title, occupation, profession
+role: roles, role, characters, character, character name, part, function
+material: material, materials, made of, made from
+contact: contact name, contact person, contact
 phone: phone, phone number, telephone, telephone number
 email: email, email address, e mail
 postcode: postal code, postcode, zip, zip code
 website: website, homepage, home page, web page, url
 tagline: tagline, slogan, motto
 """
-TIME_MEASURES = ("date", "release", "year", "founding", "birth", "start", "death", "end")
+TIME_MEASURES = ("date", "release", "year", "founding", "birth", "start", "hire", "death", "end")
 """Measures whose values are dates or years, the likeliest for "when" first."""
 
 # Say what a number counts, not what it measures.
@@ -142,6 +148,7 @@ _SAID_BY = tuple(
     for verbs, measures in (
         ("born", "birth"),
         ("died?|dead|pass(?:ed)? away", "death"),
+        ("hired?|employed|joined?", "hire start date"),
         ("released?|c[ao]me out|published?|premiered?", "release year date"),
         (
             "founded|established|built|constructed|opened|launched|completed|created|formed"
@@ -277,6 +284,50 @@ def any_of(adjectives: Iterable[str]) -> str:
 
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?$")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+
+
+# What a unit measures, and how much of its base it is.
+_UNIT_LINES = """
+length: mm .001, cm .01, m 1, km 1000, in .0254, ft .3048, yd .9144, mi 1609.344
+mass: mg .000001, g .001, kg 1, t 1000, oz .028349523125, lb .45359237
+time: s 1, sec 1, min 60, h 3600, hr 3600, hours 3600, minutes 60
+area: m2 1, ha 10000, km2 1000000
+speed: km/h 1, kmh 1, kph 1, mph 1.609344, kn 1.852
+volume: ml .001, cl .01, l 1
+"""
+_OF_UNIT = {
+    unit.split()[0]: (line.partition(":")[0], float(unit.split()[1]))
+    for line in _UNIT_LINES.strip().splitlines()
+    for unit in line.partition(": ")[2].split(", ")
+}
+_WITH_UNIT = re.compile(r"([-+]?\d+(?:\.\d+)?) ?([a-z][a-z/]*2?)$")
+
+
+def extents(values: Mapping[str, Any], measure: str) -> dict[str, tuple[float, float]] | None:
+    """Give what each value may mean, in one unit; None where they are not all comparable.
+
+    ``"980 m"`` and ``"1.2 km"`` are; a number without a unit beside one with a unit is not.
+
+    Args:
+        values: By whose they are.
+        measure: As for :func:`extent`.
+    """
+    found = {owner: extent(value, measure) for owner, value in values.items()}
+    if all(found.values()):
+        return {owner: span for owner, span in found.items() if span is not None}
+    matches = {owner: _WITH_UNIT.match(_plain(value)) for owner, value in values.items()}
+    amounts = {
+        owner: (*_OF_UNIT[match[2]], float(match[1]))
+        for owner, match in matches.items()
+        if match and match[2] in _OF_UNIT
+    }
+    if len(amounts) < len(values) or len({kind for kind, _, _ in amounts.values()}) != 1:
+        return None
+    return {owner: (unit * n, unit * n) for owner, (_, unit, n) in amounts.items()}
+
+
+def _plain(value: Any) -> str:
+    return _THOUSANDS.sub("", value.strip().casefold()) if isinstance(value, str) else ""
 
 
 def extent(value: Any, measure: str) -> tuple[float, float] | None:

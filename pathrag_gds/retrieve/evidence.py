@@ -5,7 +5,7 @@ They stand in for :class:`~pathrag_gds.retrieve.beam.Beam`, so that a search goe
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,12 +71,16 @@ class BetweenBeam:
 
     Paths rank by their hops, then by what the reranker makes of their text; their confidence is
     that of the names, since a path between them is there or not.
+
+    Attributes:
+        wanted: Which of them are kept; all by default.
     """
 
     session: Session
     sources: tuple[str, ...]
     targets: tuple[str, ...]
     depth: int
+    wanted: Callable[[Path], object] = lambda path: True
     found: list[Path] = field(default_factory=list)
     asked: bool = False
 
@@ -94,7 +98,7 @@ class BetweenBeam:
         session = self.session
         request = between_request(session, self.sources, self.targets, self.depth)
         rows = yield from session.ask("expand", request)
-        self.found = [path_of_row(row) for row in rows]
+        self.found = list(filter(self.wanted, map(path_of_row, rows)))
         session.candidates += len(self.found)
         session.depth = max((path.depth for path in self.found), default=0)
         if self.found:

@@ -21,7 +21,7 @@ from pathrag_gds.errors import QueryTimeout
 from pathrag_gds.graph.database import QueryRunner, Row
 from pathrag_gds.models.reranker import reads_chains
 from pathrag_gds.retrieve.answers import answers_of, properties_to_read
-from pathrag_gds.retrieve.beam import Beam, Shown
+from pathrag_gds.retrieve.beam import Beam, Shown, Working
 from pathrag_gds.retrieve.chains import ChainBeam
 from pathrag_gds.retrieve.complete import ask_patterns, fill_in, mark
 from pathrag_gds.retrieve.flow_prior import read_prior
@@ -31,7 +31,7 @@ from pathrag_gds.retrieve.language import language_warnings
 from pathrag_gds.retrieve.paths import PathBeam
 from pathrag_gds.retrieve.seeds import Seeds
 from pathrag_gds.retrieve.session import SearchContext, Session
-from pathrag_gds.retrieve.settle import beam_for, settle
+from pathrag_gds.retrieve.settle import beam_for, look_further, settle
 from pathrag_gds.retrieve.shaped import Reply
 from pathrag_gds.retrieve.statements import Request, perform
 from pathrag_gds.types import (
@@ -112,15 +112,22 @@ def search(
     beam = _beam(session)
     if config.pruner == "beam":
         session.prior = yield from read_prior(session, starts)
+    yield from _deepen(session, beam, starts)
+    if look_further(session, beam):
+        beam = _beam(session)
+        yield from _deepen(session, beam, starts)
+    return (yield from _finish(session, beam, found))
+
+
+def _deepen(session: Session, beam: Beam, starts: Sequence[str]) -> Working:
     session.level = 0
     beam.start(starts)
-    for depth in range(1, config.max_depth + 1):
+    for depth in range(1, session.config.max_depth + 1):
         if not beam.alive or session.out_of_time():
             break
         session.level = depth
         yield from beam.go_deeper(depth)
     session.level = None
-    return (yield from _finish(session, beam, found))
 
 
 def _beam(session: Session) -> Beam:

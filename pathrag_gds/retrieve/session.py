@@ -105,6 +105,7 @@ class Session:
         level: Depth that is being worked at; None before the first scores and after the last.
         candidates: Paths, or chains, that were considered.
         partial: The time was up.
+        unproved: No path between what is named shows that what is asked is so.
         shape: What the question asks for; known from :meth:`begin` on.
         prior: What flow thinks of a path, by its nodes, in [0, 1]; None where it counts nothing.
         words: What its words ask for, apart from the names in it; known from then on, too.
@@ -127,6 +128,7 @@ class Session:
     level: int | None = None
     candidates: int = 0
     partial: bool = False
+    unproved: bool = False
     began: float = 0.0
     prior: Callable[[Sequence[str]], float] | None = None
     seed_filter: Predicate = field(init=False)
@@ -263,8 +265,7 @@ class Session:
         """
         self.shape = Shape("path", self.question)
         if self.config.intent != "off":
-            self.shape = shape_of(self.question, found.anchors, self.context.ontology)
-            self.scorer.question = self.shape.core
+            self.take(shape_of(self.question, found.anchors, self.context.ontology))
             mentions = [anchor.mention for anchor in found.anchors]
             self.words = word_terms(self.shape.core, mentions, self.context.ontology)
         self.entities.update(found.entities)
@@ -272,9 +273,17 @@ class Session:
         self.scorer.named = frozenset(self.link_score)
         anchors = [a.id for a in found.anchors if self.config.start_from != "seeds"]
         seeds = [s.id for s in found.seeds if self.config.start_from != "anchors" or not anchors]
+        # Nothing leads from what is named only to be left out.
+        excluded = {id_ for ids in self.shape.excluded for id_ in ids}
+        anchors = [id_ for id_ in anchors if id_ not in excluded]
         ids = dict.fromkeys(anchors + seeds)
         self.start_rank = {id_: rank for rank, id_ in enumerate(ids)}
         return tuple(ids)
+
+    def take(self, shape: Shape) -> None:
+        """Take the question for one of this shape."""
+        self.shape = shape
+        self.scorer.question = shape.core
 
     def out_of_time(self) -> bool:
         """Whether the time limit has passed; remembers that the result is partial."""

@@ -6,7 +6,7 @@ that nothing here can answer as it asks, is left to the search.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +22,8 @@ from pathrag_gds.retrieve.attributes import (
 from pathrag_gds.retrieve.beam import Beam
 from pathrag_gds.retrieve.evidence import BetweenBeam, NamedBeam
 from pathrag_gds.retrieve.filters import Predicate, all_of
-from pathrag_gds.retrieve.intent import asked_type, stems
+from pathrag_gds.retrieve.intent import asked_type
+from pathrag_gds.retrieve.kinds import kind_words
 from pathrag_gds.retrieve.pattern import (
     MAX_READ,
     HopFilter,
@@ -31,7 +32,7 @@ from pathrag_gds.retrieve.pattern import (
     pattern_of,
     read_answers,
 )
-from pathrag_gds.retrieve.serialize import path_text, relation_phrase
+from pathrag_gds.retrieve.serialize import entity_text, path_text, relation_phrase
 from pathrag_gds.retrieve.session import Session
 from pathrag_gds.retrieve.shape import Shape
 from pathrag_gds.retrieve.shaped import (
@@ -40,6 +41,8 @@ from pathrag_gds.retrieve.shaped import (
     compared,
     end_values,
     extreme,
+    hop_key,
+    hop_values,
     is_true,
     named_values,
     path_to_count,
@@ -50,19 +53,25 @@ from pathrag_gds.retrieve.shaped import (
 )
 from pathrag_gds.retrieve.statements import Request
 from pathrag_gds.retrieve.when import Span, span_of_value
+from pathrag_gds.retrieve.wording import read_wording
 from pathrag_gds.types import Anchor, Answer, Outcome, Path, Pattern, RankedPath, ResultHop, Source
 
-__all__ = ["beam_for", "settle"]
+__all__ = ["beam_for", "look_further", "settle"]
 
 _Settling = Generator[Request, list[Row], Reply | None]
 
 _OPEN_WORLD = "What the graph does not say is not thereby false, so there is no answer."
 _HOPS_OF_PROOF = 2
+# Shapes whose questions are answered only where the graph leaves no doubt.
+_MAY_DECLINE = ("boolean", "comparison", "superlative", "negation")
+_ANSWERED = ("answered", "not_in_graph")
 
 
 def beam_for(session: Session, shape: Shape) -> Beam | None:
     """Give the beam that a shape needs; None for a search as for any question."""
     mentions = shape.mentions
+    if shape.of_hop:
+        return BetweenBeam(session, mentions[0], mentions[1], 1, lambda path: hop_key(shape, path))
     if shape.kind == "property" and (values := named_values(shape, session.entities)):
         return NamedBeam(session, tuple(answer.id for answer in values))
     if shape.kind == "comparison" and compared(shape, session.entities):
@@ -70,11 +79,27 @@ def beam_for(session: Session, shape: Shape) -> Beam | None:
     depth = session.config.max_depth
     if shape.kind == "relation" and len(mentions) == 2:
         return BetweenBeam(session, mentions[0], mentions[1], depth)
-    if shape.kind == "boolean" and len(mentions) == 2:
+    if shape.kind == "boolean" and len(mentions) == 2 and not session.unproved:
         return BetweenBeam(session, mentions[0], mentions[1], min(depth, _HOPS_OF_PROOF))
     if _kind_of(session, shape):
         return NamedBeam(session, ())
     return None
+
+
+def look_further(session: Session, beam: Beam) -> bool:
+    """Whether there is more to look for: what was asked between two names was not there.
+
+    Then a question for what a relationship tells is taken for what else it may ask, and one
+    whether something is so gets what is known of each of the two as its evidence.
+    """
+    shape = session.shape
+    if not isinstance(beam, BetweenBeam) or beam.found or session.out_of_time():
+        return False
+    if shape.instead is not None:
+        session.take(shape.instead)
+        return True
+    session.unproved = shape.kind == "boolean"
+    return session.unproved
 
 
 def settle(
@@ -86,10 +111,39 @@ def settle(
 ) -> _Settling:
     """Answer what a shape asks; None where the ends of the paths are the answers.
 
+    What cannot be answered for sure comes with evidence of all that is named.
+
     Args:
         ranked: What the beam of :func:`beam_for`, or the search, found.
         otherwise: The answers of a question that leads to the end of a path.
     """
+    reply = yield from _settle(session, shape, ranked, anchors, otherwise)
+    if reply is None or shape.kind not in _MAY_DECLINE or reply.outcome in _ANSWERED:
+        return reply
+    shown = reply.paths or tuple(ranked)
+    return replace(reply, paths=(*shown, *_of_named(session, shape, shown)))
+
+
+def _of_named(session: Session, shape: Shape, shown: Sequence[RankedPath]) -> Iterator[RankedPath]:
+    """Show what is named and no path touches as it is."""
+    seen = {node for path in shown for node in path.path.nodes}
+    ids = dict.fromkeys(id_ for mention in shape.mentions for id_ in mention)
+    for rank, id_ in enumerate((id_ for id_ in ids if id_ not in seen), len(shown) + 1):
+        entity, link = session.entities[id_], session.link_score[id_]
+        yield RankedPath(
+            rank, link, link, {"link": link}, entity_text(entity), Path((id_,)), (entity,), ()
+        )
+
+
+def _settle(
+    session: Session,
+    shape: Shape,
+    ranked: Sequence[RankedPath],
+    anchors: Sequence[Anchor],
+    otherwise: Sequence[Answer],
+) -> _Settling:
+    if shape.of_hop:
+        return Reply(hop_values(shape, ranked), "answered")
     if shape.kind == "property":
         return _property(session, shape, ranked, anchors, otherwise)
     if shape.kind == "relation":
@@ -105,12 +159,12 @@ def settle(
             return Reply((), "partial" if ranked else "unsupported", (_OPEN_WORLD,))
         answer = Answer("boolean", "", "", value=True, confidence=proof.confidence)
         return Reply((replace(answer, paths=(proof.rank,)),), "answered")
-    if shape.kind == "negation":
+    if shape.kind == "negation" and not shape.excluded:
         return _unsupported(f"A denial ({shape.negated!r}) is not answered. {_OPEN_WORLD}")
     kind = _kind_of(session, shape)
     if kind is not None:
         return (yield from _of_kind(session, shape, kind))
-    if shape.kind in ("count", "superlative", "time"):
+    if shape.kind in ("count", "superlative", "time", "negation"):
         return (yield from _complete(session, shape, ranked, anchors, otherwise))
     return None
 
@@ -177,7 +231,7 @@ def _kind_of(session: Session, shape: Shape) -> _Kind | None:
         return None
     noun = shape.noun or asked_type(shape.core)
     types = [t for t in session.context.ontology.entity_types if t.name]
-    fitting = [t for t in types if stems(relation_phrase(t.name)) == stems(noun)]
+    fitting = [t for t in types if kind_words(relation_phrase(t.name)) == kind_words(noun)]
     said = " ".join([noun, *shape.keys])
     rest = {*unaccounted(shape.core, [], said)} - _OF_ALL - verbs_of_time(shape.core)
     if len(fitting) != 1 or rest:
@@ -254,7 +308,7 @@ def _complete(
     if not named:
         why = "Nothing that the graph has is named, so the answers may be of any time."
         return Reply(tuple(otherwise), "partial", (why,))
-    noun = asked_type(shape.core) if shape.kind == "time" else shape.noun
+    noun = shape.noun or _asked_noun(shape.core, anchors)
     path = path_to_count(replace(shape, noun=noun), ranked, named)
     if path is None:
         return Reply((), "partial", ("No path leads to what is asked for.",))
@@ -291,6 +345,12 @@ def _complete(
     pattern = replace(pattern, total=found.total, complete=found.complete)
     reply = _told(shape, path, found, pattern, _doubts(shape, path, anchors, noun))
     return (yield from _with_paths(session, reply, path, ranked, found))
+
+
+def _asked_noun(question: str, anchors: Sequence[Anchor]) -> str:
+    """Name the kind of thing that a question asks for; a name before it is no part of it."""
+    wording = read_wording(question, list(dict.fromkeys(anchor.mention for anchor in anchors)))
+    return asked_type(wording.text.replace("@ 's", "x's").replace("@", ""))
 
 
 def _with_paths(
@@ -356,12 +416,16 @@ def _doubts(
 ) -> tuple[str, ...]:
     """Say what the set leaves out of account."""
     mentions: dict[str, set[str]] = {}
+    excluded = {id_ for ids in shape.excluded for id_ in ids}
     for anchor in anchors:
+        if anchor.id in excluded:
+            continue
         mentions.setdefault(anchor.mention, set()).add(anchor.id)
     missing = [m for m, ids in mentions.items() if not ids & set(path.path.nodes)]
     if missing:
         return (f"What was found does not take into account: {', '.join(missing)}.",)
-    rest = unaccounted(shape.core, [path], noun)
+    verbs = verbs_of_time(shape.core) if shape.span else ()
+    rest = [word for word in unaccounted(shape.core, [path], noun) if word not in verbs]
     # The verb of a question is seldom the graph's own word.
     if len(rest) > 1:
         return (f"What was found may not take into account: {', '.join(rest)}.",)
@@ -396,4 +460,5 @@ def _told(
         Answer("entity", id_, entities[id_].name, confidence=path.confidence, pattern=0)
         for id_ in ids
     )
-    return Reply(answers, outcome if answers else "not_in_graph", warnings, (pattern,))
+    none: Outcome = "partial" if warnings else "not_in_graph"
+    return Reply(answers, outcome if answers else none, warnings, (pattern,))

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pathrag_gds.graph.schema import NODE_SYSTEM_KEYS, Ontology
 from pathrag_gds.retrieve.intent import stems
+from pathrag_gds.retrieve.kinds import kind_words
 from pathrag_gds.retrieve.serialize import relation_phrase
 from pathrag_gds.retrieve.when import Span, asked_span
 from pathrag_gds.retrieve.wording import Wording, read_wording
@@ -57,6 +58,10 @@ AUXILIARY = (
 )
 """A verb that a question whether something is so may begin with."""
 
+# "Who of the people reporting to her was …" asks which people report to her.
+_PARTITIVE = re.compile(
+    r"^(?:who|which(?: ones?)?) of (?:all )?(?:the|those|these) ", re.IGNORECASE
+)
 _TAG = re.compile(
     r"(?: (?:is|are|was|were|do|does|did|has|have|had|can|could|will|would)(?: not)?"
     r" (?:it|he|she|they|that|there)| right| correct| true)$"
@@ -112,6 +117,9 @@ class Shape:
         larger: With ``keys``, by key: the larger value wins.
         yes_no: A comparison or negation that asks whether.
         negated: The words that are denied or excluded.
+        excluded: Ids by mention: what is named only to be left out of the answer.
+        of_hop: What is asked of the relationship between the two that are named: "role".
+        instead: With ``of_hop``, what is asked where no such relationship tells that.
     """
 
     kind: ShapeKind
@@ -125,6 +133,9 @@ class Shape:
     larger: tuple[bool, ...] = ()
     yes_no: bool = False
     negated: str = ""
+    excluded: tuple[tuple[str, ...], ...] = ()
+    of_hop: str = ""
+    instead: Shape | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain JSON values: the kind, and what it found that is not empty."""
@@ -138,6 +149,8 @@ class Shape:
             "larger": list(self.larger),
             "yes_no": self.yes_no,
             "negated": self.negated,
+            "excluded": [list(ids) for ids in self.excluded],
+            "of_relationship": self.of_hop,
         }
         return {"kind": self.kind, **{key: value for key, value in found.items() if value}}
 
@@ -150,6 +163,7 @@ class Asked:
         wording: Without polite words and without the time that it is limited to.
         keys: Property keys of the graph.
         vocabulary: Words of each type, label and key of the graph.
+        kinds: Words of each label of the graph.
         groups: Ids by mention, as the wording numbers them.
         base: What is known before any rule is tried.
     """
@@ -157,6 +171,7 @@ class Asked:
     wording: Wording
     keys: tuple[str, ...]
     vocabulary: tuple[frozenset[str], ...]
+    kinds: frozenset[str]
     groups: tuple[tuple[str, ...], ...]
     base: Shape
 
@@ -203,11 +218,13 @@ def read_asked(question: str, anchors: Sequence[Anchor], ontology: Ontology) -> 
     when = asked_span(wording.text)
     base = Shape("path", question)
     if when is not None:
-        core = wording.without(when.places)
+        core = _PARTITIVE.sub(r"which ", wording.without(when.places))
+        core = core[:1].upper() + core[1:]
         base = Shape("time", core, span=when.span, vague=when.vague)
         wording = read_wording(core, list(groups))
     keys, vocabulary = _terms(ontology)
-    return Asked(wording, keys, vocabulary, tuple(map(tuple, groups.values())), base)
+    kinds = kind_words(" ".join(relation_phrase(t.name) for t in ontology.entity_types))
+    return Asked(wording, keys, vocabulary, kinds, tuple(map(tuple, groups.values())), base)
 
 
 def _terms(ontology: Ontology) -> tuple[tuple[str, ...], tuple[frozenset[str], ...]]:

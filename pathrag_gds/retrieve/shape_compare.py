@@ -27,8 +27,15 @@ _BESIDE = rf"(?:{BESIDE} ){{0,2}}[@#]"
 _CHOICE = re.compile(
     rf"(?:^| ){_BESIDE} or {_BESIDE}"
     rf"|\b(?:of|between|out of) (?:the two )?{_BESIDE} (?:and|or) {_BESIDE}"
+    # Both are named first, and then meant by "which of the two".
+    rf"|^{_BESIDE} (?:and|or) {_BESIDE} (?:which|who|what)\b"
 )
-_CHOSEN = re.compile(rf"\b(?:{any_of([*COMPARATIVES, *SUPERLATIVES])})\b")
+_CHOSEN = re.compile(
+    rf"\b(?:(?P<how>{any_of([*COMPARATIVES, *SUPERLATIVES])})"
+    r"|(?P<much>more|less|fewer)(?P<what>(?: (?!or |than )[a-z]+){0,3}))\b"
+)
+# What a verb compares by itself: "costs more".
+_COMPARED_BY = {"cost": "price", "weigh": "weight", "earn": "income"}
 _ALIKE = re.compile(
     rf"^(?:{AUXILIARY} .*[@#] and .*[@#].*\b(?:same|equal|equally|alike|similar|different)\b"
     rf"|{AUXILIARY} .*[@#].*\bthe same [a-z ]+ as .*[@#]"
@@ -50,6 +57,8 @@ def comparison_shape(asked: Asked) -> Shape | None:
     if than and (than["how"] or than["much"]):
         adjective = COMPARATIVES.get(than["how"]) or Adjective((), than["much"] == "more")
         keys = _compared(asked, adjective, than["what"])
+    elif chosen and chosen["much"]:
+        keys = _more_of(asked, chosen)
     elif chosen:
         adjective = COMPARATIVES.get(chosen[0]) or SUPERLATIVES[chosen[0]]
         keys = _compared(asked, adjective, "")
@@ -61,6 +70,19 @@ def comparison_shape(asked: Asked) -> Shape | None:
         mentions=asked.ids(),
         yes_no=asked.whether,
     )
+
+
+def _more_of(asked: Asked, chosen: re.Match[str]) -> dict[str, bool]:
+    """List the keys that "more" may be of, by its verb, its noun, or what ends the sentence."""
+    verb = asked.text[: chosen.start()].rpartition(" ")[0].split()[-1:] or [""]
+    measure = _COMPARED_BY.get(verb[0].removesuffix("s"), "")
+    after = asked.text[chosen.end() :].rpartition("@")[2]
+    named = (
+        keys_by_measure((measure,), asked.keys)
+        or keys_by_words(chosen["what"].strip(), asked.keys)
+        or keys_by_words(after.strip(), asked.keys)
+    )
+    return dict.fromkeys(named, chosen["much"] == "more")
 
 
 def _compared(asked: Asked, adjective: Adjective, noun: str) -> dict[str, bool]:

@@ -14,10 +14,11 @@ from pathrag_gds.retrieve.attributes import (
     measures_said,
 )
 from pathrag_gds.retrieve.intent import stems
+from pathrag_gds.retrieve.kinds import kind_words, root
 from pathrag_gds.retrieve.serialize import relation_phrase
 from pathrag_gds.retrieve.shape import BE, DO, HAVE, NAMED, Asked, Shape
 
-__all__ = ["count_shape", "property_shape"]
+__all__ = ["count_shape", "hop_property_shape", "property_shape"]
 
 # Where a noun phrase ends.
 _END_OF_NOUN = re.compile(
@@ -31,12 +32,16 @@ _NUMBER_OF = re.compile(
     r"(?:number|count|total) of (?:all )?(?:the )?(?P<what>[a-z].*)"
 )
 _COUNT = re.compile(r"^count (?:up )?(?:all )?(?:of )?(?:the |every )?(?P<what>[a-z].*)")
+_HOW_OFTEN = re.compile(rf"^(?:how often|how many times) (?={BE} |{DO} |{HAVE} )(?P<what>.+)$")
 # How long something took is no number of things in the graph.
 _SPELL = frozenset(("year", "day", "week", "month", "hour", "minute", "second", "time"))
 
 
 def count_shape(asked: Asked) -> Shape | None:
     """Give the shape of a question for a number of things; None where it asks for none."""
+    often = _HOW_OFTEN.match(asked.text)
+    if often:
+        return _times(asked, often)
     for form in (_HOW_MANY, _NUMBER_OF, _COUNT):
         match = form.search(asked.text)
         if match is None:
@@ -52,6 +57,23 @@ def count_shape(asked: Asked) -> Shape | None:
             asked.base, kind="count", core=_core(asked, form, match), noun=noun, mentions=named
         )
     return None
+
+
+def _times(asked: Asked, often: re.Match[str]) -> Shape:
+    """Count the events that a verb is of: how often they ordered is the number of orders.
+
+    Where the graph has no such kind of thing, nothing is of the kind "times" either.
+    """
+    done = {root(word) for word in often["what"].split()}
+    events = sorted(kind for kind in asked.kinds if root(kind) in done)
+    rest = asked.wording.between(often.start("what"))[0].start
+    return replace(
+        asked.base,
+        kind="count",
+        core=f"What {asked.wording.question[rest:]}",
+        noun=events[0] if events else "times",
+        mentions=asked.ids(),
+    )
 
 
 def _key_inside(asked: Asked, said: str) -> tuple[str, ...]:
@@ -146,9 +168,35 @@ _FORMS: tuple[tuple[re.Pattern[str], _Keys], ...] = tuple(
         (rf"^(?:how much|what) {DO} (?P<of>.+) earn$", _of("income")),
         (rf"^(?:how much|what) {BE} (?P<of>.+) worth$", _of("price", "income")),
         (
-            rf"^(?:how much|what) (?:{DO}|would) (?P<of>.+) (?:costs?|sell for|go for)$",
+            rf"^(?:how much|what) (?:{DO}|would) (?P<of>.+) (?:costs?|sell for|go for)"
+            r"(?: (?:me|us|you|one|now|today|each))?$",
             _of("price"),
         ),
+        (
+            rf"^(?:of |from |out of )?(?:what|which) (?:materials? )?{BE} (?P<of>.+) made"
+            r"(?: out of| of| from)?$",
+            _of("material"),
+        ),
+        # As it stands after "tell me".
+        (
+            rf"^(?:of |from )?what (?:materials? )?(?P<of>.+) {BE} made(?: out of| of| from)?$",
+            _of("material"),
+        ),
+        (
+            rf"^whom? (?:{DO}|should|can|could|must|would|shall) (?:i|we|one|you) (?:contact"
+            r"|ask for|call|ring|phone|write to|turn to|get in touch with"
+            rf"|(?:speak|talk) (?:to|with)) (?:.* )?(?P<of>{NAMED})$",
+            _of("contact"),
+        ),
+        # What is asked for stands last.
+        (
+            rf"^(?P<of>.+) {BE} (?P<verb>{_VERBS_OF_TIME})"
+            r" (?:when|(?:in|on) (?:what|which) (?:year|date|day|month))$",
+            _when,
+        ),
+        (rf"^(?P<of>.+) {BE} how (?P<how>{any_of(ADJECTIVES)})$", _how),
+        (rf"^(?P<of>.+) {BE} made (?:of|from|out of) what$", _of("material")),
+        (r"^(?P<of>.+) costs? (?:how much|what)$", _of("price")),
         (rf"^how much {BE} (?P<of>.+)$", _of("price")),
         (
             rf"^how many (?P<what>{_NOUN})(?:{BE}|{DO}|{HAVE})(?: there)? "
@@ -169,7 +217,12 @@ _FORMS: tuple[tuple[re.Pattern[str], _Keys], ...] = tuple(
         ),
     )
 )
-_ONE = re.compile(rf"{NAMED}$")
+# So much of a thing is, to a graph, the thing.
+_SO_MUCH = (
+    r"(?:(?:a|an|one|the|each|every) (?:bottle|box|bag|can|carton|crate|cup|glass|jar|kilo|litre"
+    r"|pack|packet|package|piece|pound|slice|tin|ton|tube|unit) of )"
+)
+_ONE = re.compile(rf"{_SO_MUCH}?{NAMED}$")
 _PART = re.compile(rf"{NAMED} 's (?P<part>[a-z]+)$")
 # What says that the thing is found by way of another.
 _LEADS = re.compile(r"\b(?:of|by|in|from|with|for|that|which|who|whose|where|at|on)\b|'s")
@@ -203,4 +256,55 @@ def property_shape(asked: Asked) -> Shape | None:
             of_end=of_end,
             mentions=asked.ids(start, end),
         )
+    return None
+
+
+# Two names joined by "and" are asked about together.
+_TOLD_OF = rf"{NAMED}(?: (?!and |or |with )[a-z]+)* {NAMED}(?: [a-z]+)?$"
+_HOP_FORMS = tuple(
+    (re.compile(form), what)
+    for form, what in (
+        # What is asked for, where the form itself says it; else it is the noun.
+        (
+            rf"^(?:in |as |on |with )?(?:what|which) (?P<what>{_NOUN})(?:{BE}|{DO}|{HAVE}) "
+            rf"{_TOLD_OF}",
+            "",
+        ),
+        (
+            rf"^(?:what|which) {BE} (?:the )?(?P<what>{_NOUN})of {NAMED} (?:in|at|on|for) {NAMED}$",
+            "",
+        ),
+        (
+            rf"^(?:what|which) {BE} {NAMED} 's (?P<what>(?:[a-z]+ ){{1,3}})(?:in|at|on|for) "
+            rf"{NAMED}$",
+            "",
+        ),
+        (rf"^whom? {DO} {NAMED} (?:play|portray) in {NAMED}$", "role"),
+        (rf"^how {DO} {NAMED} (?:rate|score|judge) {NAMED}$", "rating"),
+        (
+            rf"^(?:when|since when|(?:since|in|on) (?:what|which) (?:year|date|day)) "
+            rf"(?:{BE}|{DO}|{HAVE}) {_TOLD_OF}",
+            "start",
+        ),
+        (rf"^(?:until|till) when (?:{BE}|{DO}|{HAVE}) {_TOLD_OF}", "end"),
+    )
+)
+
+
+def hop_property_shape(asked: Asked) -> Shape | None:
+    """Give the shape of a question for what a relationship between two named things tells.
+
+    "What role did she play in it?" asks for no thing and for no property of her. Whether their
+    relationship has such a property only the graph can say.
+    """
+    named = asked.ids()
+    if len(named) != 2 or asked.base.kind != "path":
+        return None
+    for form, what in _HOP_FORMS:
+        match = form.match(asked.text)
+        if match is None:
+            continue
+        asked_for = what or match["what"].strip()
+        if asked.kinds.isdisjoint(kind_words(asked_for)):
+            return replace(asked.base, kind="property", mentions=named, of_hop=asked_for)
     return None

@@ -14,20 +14,22 @@ from typing import Any
 from pathrag_gds.graph.queries import escape_identifier
 from pathrag_gds.retrieve.attributes import (
     TIME_MEASURES,
-    extent,
+    extents,
     keys_by_measure,
+    keys_by_words,
     measure_of,
     measures_said,
 )
 from pathrag_gds.retrieve.filters import Predicate
-from pathrag_gds.retrieve.intent import stems, type_text
+from pathrag_gds.retrieve.intent import type_text
+from pathrag_gds.retrieve.kinds import does_it, fits, kind_words, root
 from pathrag_gds.retrieve.link import STOP_WORDS
 from pathrag_gds.retrieve.pattern import HopFilter
 from pathrag_gds.retrieve.serialize import hop_sentence, relation_phrase
 from pathrag_gds.retrieve.shape import Shape
 from pathrag_gds.retrieve.when import Span, span_of_value
 from pathrag_gds.text import words
-from pathrag_gds.types import Answer, Chain, Edge, Entity, Outcome, Pattern, RankedPath, Step
+from pathrag_gds.types import Answer, Chain, Edge, Entity, Outcome, Path, Pattern, RankedPath, Step
 
 __all__ = [
     "Extreme",
@@ -37,6 +39,8 @@ __all__ = [
     "compared",
     "end_values",
     "extreme",
+    "hop_key",
+    "hop_values",
     "is_true",
     "named_values",
     "path_to_count",
@@ -100,6 +104,34 @@ def end_values(
     return tuple(found.values())
 
 
+def hop_key(shape: Shape, path: Path) -> str:
+    """Give the property of a path's only relationship that is asked for; empty for none.
+
+    A start may be told as a date or a year.
+    """
+    if path.depth != 1:
+        return ""
+    properties = path.hops[0].edge.properties
+    measures = ("date", "year") if shape.of_hop == "start" else ()
+    keys = (*keys_by_words(shape.of_hop, properties), *keys_by_measure(measures, properties))
+    return next((key for key in keys if properties[key] not in (None, "")), "")
+
+
+def hop_values(shape: Shape, ranked: Sequence[RankedPath]) -> tuple[Answer, ...]:
+    """Give what relationships between two named things tell of what is asked, best path first."""
+    found: dict[str, Answer] = {}
+    for path in ranked:
+        key = hop_key(shape, path.path)
+        if not key:
+            continue
+        value = path.path.hops[0].edge.properties[key]
+        answer = found.get(repr(value)) or Answer(
+            "value", "", "", key, value, confidence=path.confidence
+        )
+        found[repr(value)] = replace(answer, paths=(*answer.paths, path.rank))
+    return tuple(found.values())
+
+
 def _value(entity: Entity, key: str, confidence: float) -> Answer:
     return Answer("value", entity.id, entity.name, key, entity.properties[key], confidence)
 
@@ -117,9 +149,10 @@ def compared(shape: Shape, entities: Mapping[str, Entity]) -> Reply | None:
     if not key:
         return None
     larger = shape.larger[shape.keys.index(key)]
-    mine, other = (extent(e.properties[key], measure_of(key)) for e in (first, second))
-    if mine is None or other is None:
+    read = extents({e.id: e.properties[key] for e in (first, second)}, measure_of(key))
+    if read is None:
         return None
+    mine, other = read[first.id], read[second.id]
     told = "; ".join(f"{key} of {e.name} is {e.properties[key]}" for e in (first, second))
     if mine == other and mine[0] == mine[1] and shape.yes_no:
         wins = False
@@ -143,12 +176,15 @@ def is_true(shape: Shape, question: str, ranked: Sequence[RankedPath]) -> Ranked
     if len(shape.mentions) != 2 or shape.span is not None:
         return None
     for path in ranked:
-        if path.path.depth != 1:
+        first, second = shape.mentions
+        ends = path.path.start, path.path.tail
+        between = any(a in first and b in second for a, b in (ends, ends[::-1]))
+        if path.path.depth != 1 or not between:
             continue
         hop = path.path.hops[0]
         phrase = [w for w in relation_phrase(hop.edge.type).split() if w not in STOP_WORDS]
-        said = {_verb(word) for word in words(question)}
-        if not phrase or not {_verb(word) for word in phrase} <= said:
+        said = {root(word) for word in words(question)}
+        if not phrase or not {root(word) for word in phrase} <= said:
             continue
         if unaccounted(question, [path]):
             continue
@@ -170,17 +206,6 @@ def _who_acts(edge: Edge) -> str:
     return edge.target if rest[:1] == ["by"] else edge.source
 
 
-def _verb(word: str) -> str:
-    """Bring the forms of a regular verb to one: directed, directs, directing → direct."""
-    for ending in ("ing", "ed", "es", "s"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            word = word[: -len(ending)]
-            break
-    if len(word) > 3 and word[-1] == word[-2]:
-        word = word[:-1]
-    return word.removesuffix("e")
-
-
 def unaccounted(question: str, ranked: Sequence[RankedPath], noun: str = "") -> tuple[str, ...]:
     """List the words of substance that neither names nor types nor relations of paths say."""
     told = " ".join(
@@ -188,11 +213,15 @@ def unaccounted(question: str, ranked: Sequence[RankedPath], noun: str = "") -> 
         + [f"{node.name} {type_text(node)}" for path in ranked for node in path.nodes]
         + [relation_phrase(hop.edge.type) for path in ranked for hop in path.path.hops]
     )
-    known = {_verb(word) for word in words(told)}
+    known = {root(word) for word in words(told)}
+    kinds = kind_words(told)
     return tuple(
         word
         for word in dict.fromkeys(words(question))
-        if word not in STOP_WORDS and len(word) > 1 and _verb(word) not in known
+        if word not in STOP_WORDS
+        and len(word) > 1
+        and root(word) not in known
+        and kind_words(word).isdisjoint(kinds)
     )
 
 
@@ -215,15 +244,25 @@ def relation_answers(
 def path_to_count(
     shape: Shape, ranked: Sequence[RankedPath], named: Iterable[str]
 ) -> RankedPath | None:
-    """Give the best path that ends at what is counted, by its type where the graph has types."""
+    """Give the best path that ends at what is counted, by its type where the graph has types.
+
+    Who does what the last relation says is of the type that a word for that names: "reviewers".
+    """
     known = set(named)
     ends = [path for path in ranked if path.path.hops and path.nodes[-1].id not in known]
-    wanted = stems(shape.noun)
-    fitting = [path for path in ends if wanted & stems(type_text(path.nodes[-1]))]
+    fitting = [path for path in ends if _ends_at(path, shape.noun)]
     if fitting:
         return fitting[0]
     typed = any(type_text(path.nodes[-1]) for path in ends)
-    return None if not ends or (typed and wanted) else ends[0]
+    return None if not ends or (typed and shape.noun) else ends[0]
+
+
+def _ends_at(path: RankedPath, noun: str) -> bool:
+    end, edge = path.nodes[-1], path.path.hops[-1].edge
+    verb, *rest = relation_phrase(edge.type).removeprefix("is ").split()
+    # A type such as ``directed_by`` is said of the other end.
+    who = edge.target if rest[-1:] == ["by"] else edge.source
+    return fits(noun, type_text(end)) or (who == end.id and does_it(noun, verb))
 
 
 def chain_to(path: RankedPath, noun: str) -> Chain:
@@ -232,10 +271,9 @@ def chain_to(path: RankedPath, noun: str) -> Chain:
     Nodes between that have a description are kept: by it they were chosen.
     """
     steps = []
-    wanted = stems(noun)
     for number, (hop, node) in enumerate(zip(path.path.hops, path.nodes[1:], strict=True), 1):
         last = number == path.path.depth
-        labels = [label for label in node.labels if wanted & stems(relation_phrase(label))]
+        labels = [label for label in node.labels if fits(noun, relation_phrase(label))]
         steps.append(
             Step(
                 hop.edge.type,
@@ -336,9 +374,8 @@ def extreme(shape: Shape, values: Mapping[str, Mapping[str, Any]]) -> Extreme | 
         values: Properties by id, of all there are.
     """
     for key, larger in zip(shape.keys, shape.larger, strict=True):
-        spans = {id_: extent(of.get(key), measure_of(key)) for id_, of in values.items()}
-        known = {id_: span for id_, span in spans.items() if span is not None}
-        if not known or len(known) < len(spans):
+        known = extents({id_: of.get(key) for id_, of in values.items()}, measure_of(key))
+        if not known:
             continue
         best = max(known.values()) if larger else min(known.values())
         ids = tuple(sorted(id_ for id_, span in known.items() if _overlap(span, best)))

@@ -16,7 +16,8 @@ from dataclasses import replace
 from pathrag_gds.graph.schema import Ontology
 from pathrag_gds.retrieve.shape import AUXILIARY, BE, DO, HAVE, NAMED, Asked, Shape, read_asked
 from pathrag_gds.retrieve.shape_compare import comparison_shape, superlative_shape
-from pathrag_gds.retrieve.shape_value import count_shape, property_shape
+from pathrag_gds.retrieve.shape_value import count_shape, hop_property_shape, property_shape
+from pathrag_gds.retrieve.wording import OTHER
 from pathrag_gds.types import Anchor
 
 __all__ = ["Shape", "shape_of"]
@@ -31,6 +32,16 @@ def shape_of(question: str, anchors: Sequence[Anchor], ontology: Ontology) -> Sh
         ontology: Its property keys say which words ask for a property.
     """
     asked = read_asked(question, anchors, ontology)
+    shape = _first_shape(asked)
+    told = hop_property_shape(asked) if shape.kind in _MAY_BE_TOLD else None
+    return shape if told is None else replace(told, instead=shape)
+
+
+# What a question for something between two names may be taken for by its other words.
+_MAY_BE_TOLD = ("path", "property", "conjunction")
+
+
+def _first_shape(asked: Asked) -> Shape:
     for rule in (
         relation_shape,
         negation_shape,
@@ -49,6 +60,7 @@ def shape_of(question: str, anchors: Sequence[Anchor], ontology: Ontology) -> Sh
 
 _TIED = r"(?:related|connected|linked|associated|tied|acquainted)"
 _TIE = r"(?:connection|relation|relationship|link|tie|path|association|chain|route)s?"
+_EACH_OTHER = r"(?:each other|one another|the other)"
 _IN_WHAT_WAY = (
     r"^(?:how|in (?:what|which) ways?) (?:closely |exactly )?"
     rf"(?:{BE}|{DO}|can|could|might) {NAMED} "
@@ -73,6 +85,10 @@ _RELATION = tuple(
         rf"^what {DO} {NAMED} (?:and|with) {NAMED} (?:have in common|share)$",
         rf"^what {DO} {NAMED} have in common with {NAMED}$",
         rf"^what (?:{DO}|{HAVE}) {NAMED} (?:have |got )?to do with {NAMED}$",
+        rf"^what (?:{DO}|{HAVE}) {NAMED} and {NAMED} (?:have |got )?to do with {_EACH_OTHER}$",
+        # Both are named first, and then meant by "they".
+        rf"^{NAMED} and {NAMED} (?:how|what|in (?:what|which) ways?) .*"
+        rf"(?:\bto do with {_EACH_OTHER}|\b{_TIED}(?: (?:to|with) {_EACH_OTHER})?|in common)$",
     )
 )
 
@@ -89,6 +105,9 @@ def relation_shape(asked: Asked) -> Shape | None:
 
 
 _EXCLUDING = r"other than|apart from|aside from|except for|except|excluding|besides|but not"
+_SEVERAL = rf"{NAMED}(?: (?:and|or|nor) {NAMED})*"
+# Nothing but names is excluded: "apart from her films" excludes what must be found first.
+_EXCLUDED = re.compile(rf"\b(?:{_EXCLUDING}) (?P<named>{_SEVERAL})(?! (?:'s|of|and|or|by|in)\b)")
 _DENIED = re.compile(
     rf"\b(?:(?:{_EXCLUDING}|not|never|without|neither|nor|nobody|none|nowhere|cannot|no longer"
     r"|no one|lacks?|lacking)"
@@ -107,6 +126,9 @@ def negation_shape(asked: Asked) -> Shape | None:
     # What did not happen when something else did may well be told of.
     clause = _CLAUSE.search(text)
     main = text[: clause.start()] if clause else text
+    excluding = _exclusion_shape(asked, main)
+    if excluding is not None:
+        return excluding
     for match in _DENIED.finditer(main):
         if any(n.start() <= match.start() < n.end() for n in _NO_DENIAL.finditer(main)):
             continue
@@ -121,6 +143,27 @@ def negation_shape(asked: Asked) -> Shape | None:
             negated=asked.wording.original(match.start(), len(text)),
         )
     return None
+
+
+def _exclusion_shape(asked: Asked, text: str) -> Shape | None:
+    """Give the shape of a question for all but what is named; None where more is denied."""
+    found = list(_EXCLUDED.finditer(text))
+    if len(found) != 1 or len(_DENIED.findall(text)) != 1 or asked.whether:
+        return None
+    (match,) = found
+    excluded = asked.ids(*match.span("named"))
+    others = tuple(ids for ids in asked.ids() if ids not in excluded)
+    if OTHER in match["named"] or not others:
+        return None
+    core = asked.wording.without([match.span()])
+    return replace(
+        asked.base,
+        kind="negation",
+        core=core[:1].upper() + core[1:],
+        mentions=asked.ids(),
+        negated=asked.wording.original(*match.span()),
+        excluded=excluded,
+    )
 
 
 def boolean_shape(asked: Asked) -> Shape | None:

@@ -10,6 +10,7 @@ from pathrag_gds.retrieve.attributes import (
     COMPARATIVES,
     SUPERLATIVES,
     extent,
+    extents,
     keys_by_measure,
     keys_by_words,
     measure_of,
@@ -94,3 +95,25 @@ def test_measures_said_by_verbs() -> None:
 )
 def test_extents(value: Any, measure: str, found: tuple[float, float] | None) -> None:
     assert extent(value, measure) == found
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (("980 m", "1.2 km"), [(980.0, 980.0), (1200.0, 1200.0)]),
+        (("1,500 kg", "1 t"), [(1500.0, 1500.0), (1000.0, 1000.0)]),
+        (("3", 4), [(3.0, 3.0), (4.0, 4.0)]),
+        (("980 m", 980), None),
+        (("980 m", "980 kg"), None),
+        (("980 m", "high"), None),
+        (("980 smoots", "970 smoots"), None),
+        (("980 m", None), None),
+    ],
+)
+def test_values_in_one_unit(values: tuple[Any, Any], expected: Any) -> None:
+    found = extents(dict(enumerate(values)), "height")
+    assert (found and [found[0], found[1]]) == expected
+
+
+def test_nothing_to_compare() -> None:
+    assert extents({}, "height") == {}

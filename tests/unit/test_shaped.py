@@ -16,6 +16,8 @@ from pathrag_gds.retrieve.shaped import (
     compared,
     end_values,
     extreme,
+    hop_key,
+    hop_values,
     is_true,
     named_values,
     path_to_count,
@@ -62,6 +64,26 @@ def test_values_of_what_is_named() -> None:
     assert named_values(two, ALL) == ()
     of_end = shape("property", keys=("born",), mentions=(("ada",),), of_end=True)
     assert named_values(of_end, ALL) == ()
+
+
+def test_values_of_a_relationship() -> None:
+    acted = ranked(1, OTTO, "ACTED_IN", SALT, roles=["Skipper"], since=1983)
+    asked = shape("property", mentions=(("otto",), ("salt",)), of_hop="part")
+    assert hop_key(asked, acted.path) == "roles"
+    assert [(a.kind, a.property, a.value, a.paths) for a in hop_values(asked, [acted])] == [
+        ("value", "roles", ["Skipper"], (1,))
+    ]
+    start = shape("property", mentions=asked.mentions, of_hop="start")
+    assert hop_key(start, acted.path) == "since"
+    assert hop_key(start, ranked(1, OTTO, "MET", ADA, year=1980).path) == "year"
+    rating = shape("property", mentions=asked.mentions, of_hop="rating")
+    assert hop_key(rating, acted.path) == ""
+    assert hop_values(rating, [acted]) == ()
+    # One that two paths tell is told once.
+    twice = [acted, ranked(2, OTTO, "SANG_IN", SALT, role=["Skipper"])]
+    assert [a.paths for a in hop_values(asked, twice)] == [(1, 2)]
+    far = ranked(1, OTTO, "ACTED_IN", SALT, "<DIRECTED", ADA, roles=["Skipper"])
+    assert hop_key(asked, far.path) == ""
 
 
 def test_values_of_what_paths_lead_to() -> None:

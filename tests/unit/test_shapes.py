@@ -143,6 +143,15 @@ KINDS = {
         ?
         """,
     "property": """
+        What role did Otto play in Salt Road?
+        which part does Otto play in Salt Road
+        Whom did Otto play in Salt Road?
+        What was the role of Otto in Salt Road?
+        What was Otto's role in Salt Road?
+        Since when has Otto lived in Port Ness?
+        How did Otto rate Salt Road?
+        What does a box of Blue Lamp cost us?
+        The Fram was built when?
         How old is Ada Berg?
         How many years old is Otto?
         When was Ada Berg born?
@@ -228,7 +237,6 @@ KINDS = {
         Which actor links Salt Road and The Last Ferry?
         Who directed Salt Road and acted in The Last Ferry?
         Which harbour did Otto and Ada Berg sail to?
-        What role did Otto play in Salt Road?
         Which shop in Port Ness sells the Blue Lamp?
         Why did Otto not act in Salt Road?
         Who is married to Otto and lives in Port Ness?
@@ -474,7 +482,51 @@ def span(first: tuple[int, int, int] | None, end: tuple[int, int, int] | None) -
         ("Who directed the most films?", {"keys": (), "noun": "films"}),
         (
             "Which films other than Salt Road did Ada Berg direct?",
-            {"negated": "other than Salt Road did Ada Berg direct"},
+            {
+                "negated": "other than Salt Road",
+                "excluded": (("salt road",),),
+                "mentions": (("salt road",), ("ada berg",)),
+                "core": "Which films did Ada Berg direct?",
+            },
+        ),
+        (
+            "Apart from Salt Road and The Last Ferry, what did Ada Berg direct?",
+            {
+                "excluded": (("salt road",), ("the last ferry",)),
+                "core": "What did Ada Berg direct?",
+            },
+        ),
+        # What is denied besides, or must be found first, is not excluded by its name.
+        ("Which films besides those of Otto did Ada Berg direct?", {"excluded": ()}),
+        ("Who except Otto has never acted in Salt Road?", {"excluded": ()}),
+        ("Which films except Otto's has Ada Berg seen?", {"excluded": ()}),
+        ("What did Ada Berg direct besides Lost Nets?", {"excluded": ()}),
+        ("What part did Otto play in Salt Road?", {"of_hop": "part"}),
+        ("Whom did Otto portray in Salt Road?", {"of_hop": "role"}),
+        ("Since when has Otto lived in Port Ness?", {"of_hop": "start"}),
+        ("Until when did Otto live in Port Ness?", {"of_hop": "end"}),
+        # A kind of thing that the graph has is no property of a relationship.
+        ("Which film did Otto show Ada Berg?", {"of_hop": ""}),
+        ("Which actors did Salt Road and The Last Ferry share?", {"of_hop": ""}),
+        ("Who should I ask for when I ring the Corner Shop?", {"keys": ()}),
+        ("What does a box of Blue Lamp cost us?", {"keys": ("listPriceEur",), "of_end": False}),
+        ("The Fram was built in what year?", {"keys": ("launched", "year"), "of_end": False}),
+        ("The Fram is how long?", {"keys": ("runtime", "length_m"), "of_end": False}),
+        ("What costs more, the Blue Lamp or Salt Road?", {"keys": ("listPriceEur",)}),
+        ("Are there fewer of Blue Lamp or Salt Road in stock?", {"larger": (False,)}),
+        ("Who owns more lamps, Otto or Ada Berg?", {"kind": "comparison", "keys": ()}),
+        (
+            "Otto and Ada Berg: which of the two is older?",
+            {"kind": "comparison", "keys": ("born", "year", "launched")},
+        ),
+        ("How often has Otto sailed to Port Ness?", {"kind": "count", "noun": "times"}),
+        (
+            "How many times did Otto ship it to Port Ness?",
+            {"noun": "ship", "core": "What did Otto ship it to Port Ness?"},
+        ),
+        (
+            "Who of the actors in Salt Road was born before 1950?",
+            {"core": "Which actors in Salt Road was born?"},
         ),
         ("Did Otto never act in a film?", {"negated": "never act in a film", "yes_no": True}),
         ("Did Ada Berg direct Salt Road?", {"mentions": (("ada berg",), ("salt road",))}),
