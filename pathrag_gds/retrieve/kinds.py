@@ -12,8 +12,12 @@ from pathrag_gds.retrieve.intent import stems
 
 __all__ = ["does_it", "fits", "kind_words", "root"]
 
-# Plurals that no ending gives away, by their singular.
+# Singulars that no ending gives away, by the plural or by what stems make of it.
 _PLURALS = {
+    "movy": "movie",
+    "sery": "series",
+    "specy": "species",
+    "cooky": "cookie",
     "people": "person",
     "men": "man",
     "women": "woman",

@@ -111,8 +111,8 @@ def test_extents(value: Any, measure: str, found: tuple[float, float] | None) ->
     ],
 )
 def test_values_in_one_unit(values: tuple[Any, Any], expected: Any) -> None:
-    found = extents(dict(enumerate(values)), "height")
-    assert (found and [found[0], found[1]]) == expected
+    found = extents(dict(zip("ab", values, strict=True)), "height")
+    assert (found and [found["a"], found["b"]]) == expected
 
 
 def test_nothing_to_compare() -> None:

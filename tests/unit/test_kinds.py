@@ -11,6 +11,8 @@ from pathrag_gds.retrieve.kinds import does_it, fits, kind_words, root
     ("noun", "kind"),
     [
         ("films", "movie"),
+        ("movies", "film"),
+        ("species", "species"),
         ("motion pictures", "film"),
         ("people", "person"),
         ("people living", "person baker"),
