@@ -20,14 +20,16 @@ class Group:
     """What paths of the result have in common, and a pattern is made of.
 
     Attributes:
-        chain: Their start and relations.
-        text: What the reranker read: of the chain, or of the best path.
+        chains: Their start and relations; several that meet in one node.
+        text: What the reranker read: of the chains, or of the best path.
         confidence: Of the best path, in [0, 1].
+        score: Orders groups, as it does their paths.
     """
 
-    chain: Chain
+    chains: tuple[Chain, ...]
     text: str
     confidence: float
+    score: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,8 @@ class Shown:
         score: Orders the paths.
         confidence: In [0, 1].
         terms: The parts of the score by name.
-        chain: Of the group that it belongs to.
+        chain: That it is an instance of.
+        meeting: All chains of the group that it belongs to, where those are several.
     """
 
     path: Path
@@ -48,6 +51,12 @@ class Shown:
     confidence: float
     terms: Mapping[str, float]
     chain: Chain
+    meeting: tuple[Chain, ...] = ()
+
+    @property
+    def chains(self) -> tuple[Chain, ...]:
+        """Give the chains of the group that it belongs to."""
+        return self.meeting or (self.chain,)
 
 
 class Beam(Protocol):

@@ -33,6 +33,7 @@ from pathrag_gds.retrieve.chain_hops import (
     shown_request,
     walk,
 )
+from pathrag_gds.retrieve.conjoin import Condition
 from pathrag_gds.retrieve.prune import min_max
 from pathrag_gds.retrieve.serialize import steps_text
 from pathrag_gds.retrieve.session import Session
@@ -59,6 +60,10 @@ class Growth:
     ends: Mapping[str, tuple[Way, ...]]
     sampled: bool = False
     parent: int = -1
+
+    def path_to(self, end: str) -> Path:
+        """Give a way to one of its ends, without what its relationships tell."""
+        return _sketch(self.ends[end][0], self.chain.steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +230,7 @@ class ChainBeam:
             if confidence < config.min_score:
                 session.note(len(chain.steps), "min_score", 1)
                 continue
-            groups.append(Group(chain, scored.text, confidence))
+            groups.append(Group((chain,), scored.text, confidence, scored.score))
             for path in _instances(scored.growth):
                 if path.key in shown:
                     continue
@@ -248,6 +253,19 @@ class ChainBeam:
                     chain=chain,
                 )
         return list(shown.values()), groups
+
+    def conditions(self) -> list[Condition]:
+        """Give every chain that was read, best first, for chains to be joined of several names."""
+        return [
+            Condition(
+                chain=scored.growth.chain,
+                answer=scored.answer,
+                ends=frozenset(scored.growth.ends),
+                sampled=scored.growth.sampled,
+                path_to=scored.growth.path_to,
+            )
+            for scored in sorted(self.scored, key=_result_order)
+        ]
 
     def hydrate(self, shown: Sequence[Shown]) -> Generator[Request, list[Row], list[Shown]]:
         """Read nodes and relationships of the shown paths, and the names that the trace tells.

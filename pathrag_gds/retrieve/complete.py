@@ -28,24 +28,28 @@ class Found:
 
 
 def ask_patterns(
-    session: Session, groups: Iterable[Group], named: Sequence[str]
+    session: Session, groups: Iterable[Group], named: Sequence[str], *, examples: int = 0
 ) -> Generator[Request, list[Row], Found]:
     """Make patterns of the best groups, and read their answers in one statement.
 
     A group of no hop has no query: the node itself is all there is. Nothing is asked where the time
-    is up.
+    is up. Chains that turn out not to meet are left out; of a question that has such groups twice
+    as many are asked, so that others can take their place.
 
     Args:
         groups: Best first.
         named: Ids that the question names: they are no answers.
+        examples: Answers of each that come with paths.
     """
     config, context = session.config, session.context
-    chosen = tuple(group for group in groups if group.chain.steps)[: config.patterns]
+    chosen = [group for group in groups if all(chain.steps for chain in group.chains)]
+    several = any(len(group.chains) > 1 for group in chosen)
+    chosen = chosen[: config.patterns * (2 if several else 1)]
     if not chosen or session.partial:
         return Found()
     patterns = [
         pattern_of(
-            [group.chain],
+            group.chains,
             group.text,
             tenant=context.tenant,
             revisit=config.revisit,
@@ -59,7 +63,7 @@ def ask_patterns(
         tenant=context.tenant,
         revisit=config.revisit,
         limit=config.max_answers,
-        examples=0,
+        examples=examples,
         predicate=session.predicate,
         named=named,
         vector=context.question_vector,
@@ -67,8 +71,14 @@ def ask_patterns(
     )
     rows = yield from session.ask("answers", request)
     found = read_answers(patterns, request, rows)
-    counted = (replace(p, total=told.total) for p, told in zip(patterns, found, strict=True))
-    return Found(chosen, tuple(counted), found)
+    kept = [
+        (group, replace(pattern, total=told.total), told)
+        for group, pattern, told in zip(chosen, patterns, found, strict=True)
+        if told.total != 0 or len(group.chains) == 1
+    ][: config.patterns]
+    if not kept:
+        return Found()
+    return Found(*(tuple(column) for column in zip(*kept, strict=True)))
 
 
 def mark(
@@ -79,11 +89,11 @@ def mark(
     Args:
         answers: Of the shown paths; their ``paths`` are ranks in ``shown``.
     """
-    place = {group.chain: index for index, group in enumerate(found.groups)}
+    place = {group.chains: index for index, group in enumerate(found.groups)}
     given = [{answer.entity.id for answer in told.answers} for told in found.answers]
 
     def marked(answer: Answer) -> Answer:
-        indexes = (place.get(shown[rank - 1].chain) for rank in answer.paths)
+        indexes = (place.get(shown[rank - 1].chains) for rank in answer.paths)
         pattern = next((i for i in indexes if i is not None and answer.id in given[i]), None)
         return replace(answer, pattern=pattern)
 
@@ -104,17 +114,17 @@ def fill_in(
         groups: All of the result, best first.
     """
     known, _ = mark(answers, shown, found)
-    of_group: dict[Chain, list[Answer]] = {}
+    of_group: dict[tuple[Chain, ...], list[Answer]] = {}
     for answer in known:
-        of_group.setdefault(shown[answer.paths[0] - 1].chain, []).append(answer)
+        of_group.setdefault(shown[answer.paths[0] - 1].chains, []).append(answer)
     by_id = {answer.id: answer for answer in known if answer.kind == "entity"}
-    place = {group.chain: index for index, group in enumerate(found.groups)}
+    place = {group.chains: index for index, group in enumerate(found.groups)}
     filled: dict[tuple[str, str, str], Answer] = {}
     for group in groups:
-        own = of_group.get(group.chain, [])
+        own = of_group.get(group.chains, [])
         for answer in own:
             filled.setdefault(_identity(answer), answer)
-        index = place.get(group.chain)
+        index = place.get(group.chains)
         if index is None or any(answer.kind != "entity" for answer in own):
             continue
         for more in found.answers[index].answers:

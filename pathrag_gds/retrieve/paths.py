@@ -106,7 +106,8 @@ class PathBeam:
         shown = [self._shown(candidate) for candidate in passing[: config.top_k]]
         groups: dict[Chain, Group] = {}
         for path in shown:
-            groups.setdefault(path.chain, Group(path.chain, path.text, path.confidence))
+            group = Group(path.chains, path.text, path.confidence, path.score)
+            groups.setdefault(path.chain, group)
         return shown, list(groups.values())
 
     def hydrate(self, shown: Sequence[Shown]) -> Generator[Request, list[Row], list[Shown]]:

@@ -23,11 +23,12 @@ from pathrag_gds.models.reranker import reads_chains
 from pathrag_gds.retrieve.answers import answers_of, properties_to_read
 from pathrag_gds.retrieve.beam import Beam, Shown, Working
 from pathrag_gds.retrieve.chains import ChainBeam
-from pathrag_gds.retrieve.complete import ask_patterns, fill_in, mark
+from pathrag_gds.retrieve.complete import Found, ask_patterns, fill_in, mark
 from pathrag_gds.retrieve.flow_prior import read_prior
 from pathrag_gds.retrieve.flow_search import FlowBeam
 from pathrag_gds.retrieve.keywords import Keyword
 from pathrag_gds.retrieve.language import language_warnings
+from pathrag_gds.retrieve.meet import join, merged, place, proven
 from pathrag_gds.retrieve.paths import PathBeam
 from pathrag_gds.retrieve.seeds import Seeds
 from pathrag_gds.retrieve.session import SearchContext, Session
@@ -143,6 +144,13 @@ def _beam(session: Session) -> Beam:
 def _finish(session: Session, beam: Beam, found: Seeds) -> Steps:
     """Choose the results, fetch what is shown of them, and say what it cost."""
     shown, groups = beam.choose()
+    named = [anchor.id for anchor in found.anchors]
+    asked: Found | None = None
+    if isinstance(beam, ChainBeam) and (joined := join(session, beam.conditions(), found.anchors)):
+        groups = merged(groups, joined)
+        asked = yield from ask_patterns(session, groups, named, examples=session.config.top_k)
+        joined = proven(session, joined, asked)
+        shown = place(session, joined, shown)
     sources: dict[str, Source] = {}
     if session.start_rank:
         shown = yield from beam.hydrate(shown)
@@ -157,8 +165,8 @@ def _finish(session: Session, beam: Beam, found: Seeds) -> Steps:
     if reply is not None:
         answers, ranked, patterns = reply.answers, reply.paths or ranked, reply.patterns
     elif groups:
-        named = [anchor.id for anchor in found.anchors]
-        asked = yield from ask_patterns(session, groups, named)
+        if asked is None:
+            asked = yield from ask_patterns(session, groups, named)
         if isinstance(beam, ChainBeam):
             answers, patterns = fill_in(answers, shown, groups, asked)
         else:

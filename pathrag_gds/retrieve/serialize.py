@@ -21,6 +21,7 @@ __all__ = [
     "Phrasing",
     "chain_text",
     "entity_text",
+    "meeting_text",
     "node_text",
     "path_text",
     "property_text",
@@ -150,6 +151,34 @@ def steps_text(chain: Chain, start: Entity, *, phrasing: Phrasing | None = None)
         for step, head, tail in zip(chain.steps, names, names[1:], strict=False)
     ]
     return " ".join([*sentences, f"The answer is {names[-1]}."])
+
+
+def meeting_text(
+    chains: Sequence[Chain], starts: Sequence[Entity], *, phrasing: Phrasing | None = None
+) -> str:
+    """Tell chains that meet in one node as one text, in the words of :func:`steps_text`.
+
+    ``"Heat starred person A. Person A directed Ronin. The answer is person A."``
+
+    Args:
+        chains: Of at least one step each.
+        starts: Where each starts.
+    """
+    last = chains[0].steps[-1].label
+    end = _placeholder((last,) if last else (), 0)
+    letters = 1
+    sentences = []
+    for chain, start in zip(chains, starts, strict=True):
+        names = [_one_line(start.name)]
+        for step in chain.steps[:-1]:
+            names.append(_placeholder((step.label,) if step.label else (), letters))
+            letters += 1
+        names.append(end)
+        sentences += [
+            _say(step.type, step.forward, head, tail, phrasing or {})
+            for step, head, tail in zip(chain.steps, names, names[1:], strict=False)
+        ]
+    return " ".join([*sentences, f"The answer is {end}."])
 
 
 def _placeholder(labels: Sequence[str], position: int) -> str:

@@ -54,6 +54,7 @@ CUT_REASONS = {
 }
 # What is decided only when the search ends, in the order in which it is told.
 _LEFT_OUT = {
+    "no_meeting": "chains of several names that meet nowhere",
     "min_score": "below --min-score",
     "top_k": "beyond --top-k",
     "time_limit": "not scored within --time-limit-s",
