@@ -98,7 +98,7 @@ def test_two_names(graph: Database) -> None:
 def test_hubs_of_which_only_a_sample_was_read(graph: Database) -> None:
     # 20 dramas and 40 films of peru: two of each are read, none of them in common with eva's.
     question, words = "Which drama made in peru stars lee?", ("genre", "made in", "stars", "lee.")
-    options = {"cap_per_relation": 2, "frontier_width": 2}
+    options: dict[str, Any] = {"cap_per_relation": 2, "frontier_width": 2}
     result = ask(graph, question, *words, **options)
     assert of_first(result) == ["f37", "f39"]
     assert (result.patterns[0].total, result.patterns[0].complete) == (2, True)
@@ -140,7 +140,7 @@ def test_what_meets_nowhere_is_no_answer(graph: Database) -> None:
         ),
         tenant=TENANT,
     )
-    options = {"cap_per_relation": 1, "frontier_width": 1, "max_depth": 1}
+    options: dict[str, Any] = {"cap_per_relation": 1, "frontier_width": 1, "max_depth": 1}
     result = ask(graph, "Which film with ida has eva written?", "stars", "written by", **options)
     assert not any(len(pattern.chains) > 1 for pattern in result.patterns)
     assert "no_meeting" in {cut.reason for cut in result.cut}

@@ -161,7 +161,7 @@ def test_what_meets_goes_before_chains_that_leave_a_name_out() -> None:
 
 def test_chains_that_turn_out_not_to_meet_are_dropped() -> None:
     # Of ann's two films one was read, so that it cannot be seen whether any is one of bob's.
-    options = {"cap_per_relation": 1, "frontier_width": 1, "max_depth": 1}
+    options: dict[str, Any] = {"cap_per_relation": 1, "frontier_width": 1, "max_depth": 1}
     nothing = [{"index": i, "total": 0, "answers": [], "examples": []} for i in range(2)]
     result, _ = search(nothing, **options)
     assert not any(len(pattern.chains) > 1 for pattern in result.patterns)
