@@ -263,6 +263,8 @@ def demo(question: str | None, as_json: bool, **options: Any) -> None:
 def doctor(as_json: bool, **options: Any) -> None:
     """Check what an answer needs; say what to do.
 
+    Looks at all tenants, or at the one that is named, and then tells nothing of others.
+
     Exits with 0 when all is well and with 1 when something needs doing: "todo" where an answer is
     possible, "failed" where none is. A "note" needs nothing, such as a server without Graph Data
     Science, where path search works.

@@ -322,18 +322,30 @@ class PathRAG:
         def search(wide: SearchConfig) -> SearchResult:
             return self.search(question, tenant=tenant, config=wide, start_ids=start_ids)
 
-        context, setup = self._nearest(tenant)
-        return find(
-            self.database,
-            self.encoder,
-            question,
-            method=method,
-            context=context,
-            config=config,
-            options=fusion,
-            search=search,
-            setup_round_trips=setup,
-        )
+        with telemetry.span(
+            "pathrag.query", tenant=tenant, method=method, question_length=len(question)
+        ) as span:
+            span.tell(question=question)
+            context, setup = self._nearest(tenant)
+            found = find(
+                self.database,
+                self.encoder,
+                question,
+                method=method,
+                context=context,
+                config=config,
+                options=fusion,
+                search=search,
+                setup_round_trips=setup,
+            )
+            span.set(
+                outcome=found.search.outcome,
+                round_trips=found.search.stats.round_trips,
+                setup_round_trips=found.search.stats.setup_round_trips,
+                entities=len(found.entities),
+                passages=len(found.passages),
+            )
+            return found
 
     def explain(
         self,

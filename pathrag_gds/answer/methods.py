@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
+from pathrag_gds import telemetry
 from pathrag_gds.answer.fuse import FusedItem, Place, fuse_rankings
 from pathrag_gds.communities.search import (
     CommunityResult,
@@ -312,7 +313,7 @@ def find(
             paths = wide.paths[: options.reach]
             found.add("path", _entities_of_paths(wide.answers, paths), passages_of_paths(paths))
     if "vector" in weights or "text" in weights:
-        with _timed(millis, "nearest"):
+        with _timed(millis, "nearest"), telemetry.span("pathrag.nearest"):
             nearest = _nearest(counting, encoder, question, context, weights, options.reach)
             warnings += context.warnings
             _add_nearest(found, nearest, weights)
@@ -331,10 +332,12 @@ def find(
                     ),
                     (chunk.id for chunk in told.chunks),
                 )
-    entities = _fused(found.entities, weights)
-    passages = _fused(found.passages, weights)
+    with telemetry.span("pathrag.fuse", rankings=list(found.entities)) as span:
+        entities = _fused(found.entities, weights)
+        passages = _fused(found.passages, weights)
+        span.set(entities=len(entities), passages=len(passages))
     chosen = passages[: config.top_k]
-    with _timed(millis, "passages"):
+    with _timed(millis, "passages"), telemetry.span("pathrag.passages", rows=len(chosen)):
         texts = _texts(counting, context.tenant, [item.id for item in chosen])
     stats = replace(
         result.stats,

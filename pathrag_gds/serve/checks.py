@@ -122,13 +122,19 @@ def check_vectors(
     return Check(name, "ok", told)
 
 
-def check_tenants(rows: Iterable[Mapping[str, Any]]) -> list[Check]:
+def check_tenants(rows: Iterable[Mapping[str, Any]], tenant: str = "") -> list[Check]:
     """Check the rows of ``doctor/tenants``: what each tenant holds and how much is embedded.
 
     What has no tenant is seen by no other command: alone in the database it is most likely meant
     to be asked, beside tenants it may be another program's.
+
+    Args:
+        tenant: Of which alone is told; empty for all.
     """
-    rows = list(rows)
+    rows = [row for row in rows if not tenant or row["tenant"] == tenant]
+    if tenant and not rows:
+        command = f"Run: pathrag load FILES --tenant {shlex.quote(tenant)}"
+        return [Check(f"tenant {tenant}", "todo", "nothing is loaded", command)]
     seen = [row for row in rows if isinstance(row["tenant"], str)]
     checks = [_tenant(row) for row in seen]
     strays = [row for row in rows if not isinstance(row["tenant"], str)]
@@ -179,7 +185,7 @@ def check_adapted(record: AdaptedReranker, ontology: Ontology, rerankers: Path) 
     return Check(name, "ok", f"{record.told}, in {folder}")
 
 
-def check_ontology(db: QueryRunner, tenants: Iterable[str]) -> Check:
+def check_ontology(db: QueryRunner, tenants: Iterable[str], tenant: str = "") -> Check:
     """Check that the relationship types between entities are recorded, as searches read records.
 
     A type counts as recorded where any tenant records it; a new one is looked for among its first
@@ -187,10 +193,15 @@ def check_ontology(db: QueryRunner, tenants: Iterable[str]) -> Check:
 
     Args:
         tenants: Those that hold entities.
+        tenant: Whose types and records alone are looked at; empty for all.
     """
-    records = {row["tenant"]: row["types"] for row in db.run(load("doctor/recorded_types"))}
+    records = {
+        row["tenant"]: row["types"]
+        for row in db.run(load("doctor/recorded_types"))
+        if not tenant or row["tenant"] == tenant
+    }
     recorded = sorted({type_ for types in records.values() for type_ in types})
-    missed = _unrecorded_types(db, recorded)
+    missed = _unrecorded_types(db, recorded, tenant)
     without = _tenants_without_records(db, sorted(set(tenants) - set(records)))
     if not (missed or without):
         told = f"{len(recorded)} relationship types recorded"
@@ -209,14 +220,14 @@ def check_ontology(db: QueryRunner, tenants: Iterable[str]) -> Check:
     return Check("ontology", "todo", "; ".join(found), "\n".join(commands))
 
 
-def _unrecorded_types(db: QueryRunner, recorded: Sequence[str]) -> list[Row]:
+def _unrecorded_types(db: QueryRunner, recorded: Sequence[str], tenant: str) -> list[Row]:
     known = [*recorded, *STRUCTURAL_TYPES]
     others = [row["type"] for row in db.run(load("doctor/other_types"), known=known)]
     found: list[Row] = []
     for start in range(0, len(others), TYPES_AT_ONCE):
         branches = [Branch((type_,)) for type_ in others[start : start + TYPES_AT_ONCE]]
         query = load("doctor/between_entities").render(branches={"type": branches})
-        found += db.run(query, sample=SAMPLE)
+        found += db.run(query, sample=SAMPLE, tenant=tenant or None)
     return [row for row in found if isinstance(row["tenant"], str)]
 
 

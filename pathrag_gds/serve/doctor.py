@@ -36,6 +36,7 @@ def examine(settings: Settings, *, flags: Sequence[str] = ()) -> tuple[Check, ..
     """Check Java, jars, server, GDS, migrations, models, indexes, vectors, tenants and ontology.
 
     What cannot be looked at because something before it failed is left out. Nothing is changed.
+    Where the settings name a tenant, nothing is told of others.
 
     Args:
         flags: Words that name the server, repeated in the commands that are advised.
@@ -55,11 +56,11 @@ def _examined(settings: Settings) -> list[Check]:
             checks.append(_guarded("neo4j", _neo4j, db))
             checks.append(_guarded("gds", lambda: check_gds(db.capabilities)))
             if db.capabilities.gds_version:
-                checks.append(_guarded("projections", _projections, db))
+                checks.append(_guarded("projections", _projections, db, settings.tenant))
             checks += _group("migrations", _migrations, db)
             checks += [model, _guarded("reranker", _reranker, settings, encoder)]
             checks += _group("indexes", _indexes, db, encoder)
-            checks += _group("tenants", _tenants, db)
+            checks += _group("tenants", _tenants, db, settings.tenant)
             checks += _group("rerankers", _adapted, db, settings)
     except PathRAGError as error:
         if not any(check.state == "failed" for check in checks if check.name == "server"):
@@ -157,6 +158,7 @@ def _adapted(db: Database, settings: Settings) -> list[Check]:
     return [
         check_adapted(record, read_ontology(db, record.tenant), folder)
         for record in all_adapted_rerankers(db)
+        if settings.tenant in ("", record.tenant)
     ]
 
 
@@ -166,11 +168,12 @@ def _neo4j(db: Database) -> Check:
     return Check("neo4j", "ok", found)
 
 
-def _projections(db: Database) -> Check:
-    from pathrag_gds.graph.gds_client import GdsClient
+def _projections(db: Database, tenant: str) -> Check:
+    from pathrag_gds.graph.gds_client import PROJECTION_PREFIX, GdsClient
 
+    own = PROJECTION_PREFIX + tenant
     with GdsClient(db.connection) as gds:
-        found = gds.projections()
+        found = [p for p in gds.projections() if not tenant or p.name == own]
     told = "; ".join(f"{p.name} {p.nodes} nodes, {p.bytes // 2**20} MiB" for p in found)
     return Check(
         "projections", "ok", told or "none; pathrag migrate up makes them, search needs none"
@@ -203,15 +206,17 @@ def _indexes(db: Database, encoder: Encoder | None) -> list[Check]:
     ]
 
 
-def _tenants(db: Database) -> list[Check]:
+def _tenants(db: Database, tenant: str) -> list[Check]:
     entity, chunk = vector_record(db, "entity"), vector_record(db, "chunk")
     rows = db.run(
         load("doctor/tenants"),
         entity_hash=entity.hash_property if entity else "text_hash",
         chunk_hash=chunk.hash_property if chunk else "text_hash",
     )
-    checks = check_tenants(rows)
+    checks = check_tenants(rows, tenant)
     tenants = [row["tenant"] for row in rows if isinstance(row["tenant"], str)]
+    if tenant:
+        tenants = [name for name in tenants if name == tenant]
     if tenants:
-        checks.append(_guarded("ontology", check_ontology, db, tenants))
+        checks.append(_guarded("ontology", check_ontology, db, tenants, tenant))
     return checks

@@ -12,6 +12,7 @@ from pathrag_gds.communities import detect_communities, report_communities, sear
 from pathrag_gds.config import Connection
 from pathrag_gds.errors import ConfigError
 from pathrag_gds.graph.database import Database
+from pathrag_gds.ingest import embed
 from tests.integration.test_communities import cliques, fill
 from tests.integration.test_community_search import ENCODER, tell
 from tests.integration.test_search import VILLAGE
@@ -54,6 +55,41 @@ def test_one_question_is_one_tree(demo: Database) -> None:
     with recording() as recorded:
         rag.search(VILLAGE, max_depth=1)
     assert "pathrag.context" not in recorded.names
+
+
+def test_a_hybrid_question_is_a_tree_with_its_rankings(migrated: Database) -> None:
+    tell(migrated)
+    embed(migrated, ENCODER, tenant="t")
+    rag = PathRAG(migrated, encoder=ENCODER, tenant="t")
+    with recording() as recorded:
+        found = rag.query("Who lends money?", method="hybrid", max_depth=1)
+    roots = [span for span in recorded.spans if span.parent is None]
+    assert [attributes(root) for root in roots] == [
+        {
+            "rag.tenant": "t",
+            "rag.pathrag.method": "hybrid",
+            "rag.pathrag.question_length": 16,
+            "rag.pathrag.outcome": found.search.outcome,
+            "rag.pathrag.round_trips": found.search.stats.round_trips,
+            "rag.pathrag.setup_round_trips": found.search.stats.setup_round_trips,
+            "rag.pathrag.entities": len(found.entities),
+            "rag.pathrag.passages": len(found.passages),
+        }
+    ]
+    assert roots[0].context is not None
+    children = [
+        s for s in recorded.spans if s.parent and s.parent.span_id == roots[0].context.span_id
+    ]
+    assert [span.name for span in children] == [
+        "pathrag.query",
+        "pathrag.nearest",
+        "graphrag.retrieve",
+        "pathrag.fuse",
+        "pathrag.passages",
+    ]
+    assert attributes(children[0])["rag.pathrag.method"] == "path"
+    rankings = ("path", "vector", "text", "community")
+    assert attributes(children[3])["rag.pathrag.rankings"] == rankings
 
 
 def test_communities_have_the_spans_of_seeds_001(migrated: Database) -> None:

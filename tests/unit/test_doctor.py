@@ -298,3 +298,16 @@ def test_a_server_without_gds_is_no_reason_to_be_unhealthy(version: str, state: 
 def test_an_empty_graph() -> None:
     (check,) = check_tenants([])
     assert (check.state, check.todo) == ("todo", "Run: pathrag demo, or pathrag load FILES")
+
+
+def test_of_a_named_tenant_alone_it_tells() -> None:
+    (mine,) = check_tenants([row("a", 1), row("b", 4), row(None, 1)], "b")
+    assert mine.name == "tenant b"
+    (nothing,) = check_tenants([row("a", 1)], "it's")
+    assert (nothing.name, nothing.state) == ("tenant it's", "todo")
+    assert nothing.todo == """Run: pathrag load FILES --tenant 'it'"'"'s'"""
+    records = [{"tenant": "a", "types": ["R"]}, {"tenant": "b", "types": ["S", "T"]}]
+    db = RecordingDatabase({"doctor/recorded_types": records, "doctor/other_types": []})
+    check = check_ontology(db, ["b"], "b")
+    assert check.found == "2 relationship types recorded"
+    assert db.calls[1] == ("doctor/other_types", {"known": ["S", "T", *STRUCTURAL_TYPES]})
