@@ -32,8 +32,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from pathrag_gds.communities.types import CommunityReport
-from pathrag_gds.errors import TenantError
+from pathrag_gds.communities.types import CommunityReport, check_one_tenant
 from pathrag_gds.text import fold, loosen, words
 from pathrag_gds.types import Entity
 
@@ -270,9 +269,7 @@ def find_contradictions(
         TenantError: The reports are of several tenants.
     """
     given = sorted(reports, key=lambda report: report.community_id)
-    tenants = sorted({report.tenant_id for report in given})
-    if len(tenants) > 1:
-        raise TenantError(f"The reports are of several tenants: {', '.join(tenants)}.")
+    check_one_tenant(report.tenant_id for report in given)
     vocabulary = Vocabulary(entities)
     stated: dict[tuple[str, str], dict[str, list[Claim]]] = defaultdict(dict)
     for report in given:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pathrag_gds.answer.prompt import as_data
-from pathrag_gds.communities.types import CommunityContent, CommunityReport
+from pathrag_gds.communities.types import CommunityContent, CommunityReport, check_one_tenant
 from pathrag_gds.retrieve.serialize import Phrasing, entity_text, hop_sentence
 from pathrag_gds.types import Edge, Entity, Hop
 
@@ -72,7 +72,11 @@ def build_report_prompt(
         count_tokens: How the language model counts.
         budget: Tokens at most.
         children: Reports one level down, the largest community first.
+
+    Raises:
+        TenantError: A report is of another tenant: what it says would be told to this one.
     """
+    check_one_tenant([content.community.tenant_id, *(report.tenant_id for report in children)])
     lines = list(_facts(content, phrasing or {}))
     base = count_tokens(SYSTEM) + count_tokens(_user(content, [], []))
     costs = [count_tokens(line.text) for line in lines]

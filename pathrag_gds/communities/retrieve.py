@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pathrag_gds.communities.types import CommunityReport
-from pathrag_gds.errors import TenantError
+from pathrag_gds.communities.types import CommunityReport, check_one_tenant
 from pathrag_gds.retrieve.link import content_terms
 from pathrag_gds.text import words
 
@@ -149,7 +148,7 @@ def score_by_overlap(
     """
     asked = question_terms(question)
     given = list(communities)
-    _one_tenant(community.tenant_id for community in given)
+    check_one_tenant(community.tenant_id for community in given)
     scores = []
     for community in given:
         keys = tuple(term for term in asked if term in community.key_entities)
@@ -226,7 +225,7 @@ def collect_seeds(
         ValueError: A chosen community has no report, or two.
     """
     given = list(reports)
-    _one_tenant(report.tenant_id for report in given)
+    check_one_tenant(report.tenant_id for report in given)
     wanted: dict[str, list[CommunityReport]] = {score.community_id: [] for score in chosen}
     for report in given:
         if report.community_id in wanted:
@@ -243,13 +242,3 @@ def collect_seeds(
 def _ranked(scores: Iterable[CommunityScore]) -> tuple[CommunityScore, ...]:
     matched = (score for score in scores if score.score > 0)
     return tuple(sorted(matched, key=lambda score: (-score.score, score.community_id)))
-
-
-def _one_tenant(tenants: Iterable[str]) -> None:
-    found = sorted(set(tenants))
-    if len(found) > 1:
-        raise TenantError(
-            f"Communities of {len(found)} tenants are asked at once: {found[0]!r}, {found[1]!r}"
-            f"{', …' if len(found) > 2 else ''}.",
-            hint="Ask one tenant at a time.",
-        )

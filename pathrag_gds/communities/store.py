@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from pathrag_gds.communities.partition import members_hash
-from pathrag_gds.communities.types import Community
+from pathrag_gds.communities.types import Community, check_one_tenant
 from pathrag_gds.errors import DatabaseError, IndexMissing
 from pathrag_gds.graph.database import Database, QueryRunner, Row
 from pathrag_gds.graph.queries import load
@@ -106,8 +106,10 @@ class RunWriter:
             properties: More about some of them, by id.
 
         Raises:
+            TenantError: One is of another tenant.
             DatabaseError: Another run has begun meanwhile, or the server failed.
         """
+        check_one_tenant([self.tenant, *(community.tenant_id for community in communities)])
         more = properties or {}
         rows = [
             {

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from pathrag_gds.errors import TenantError
 from pathrag_gds.types import Edge, Entity
 
 __all__ = [
@@ -16,6 +18,7 @@ __all__ = [
     "Form",
     "KeyEntitySource",
     "Origin",
+    "check_one_tenant",
 ]
 
 Origin = Literal["llm", "recorded", "imported", "extractive"]
@@ -138,3 +141,18 @@ class CommunityReport:
     rating: float | None = None
     rating_explanation: str = ""
     repairs: tuple[str, ...] = ()
+
+
+def check_one_tenant(tenants: Iterable[str]) -> None:
+    """Refuse what would bring communities of several tenants together.
+
+    Raises:
+        TenantError: They are not all the same; none, and one, are fine.
+    """
+    found = sorted(set(tenants))
+    if len(found) > 1:
+        raise TenantError(
+            f"Communities of {len(found)} tenants are asked at once: {found[0]!r}, {found[1]!r}"
+            f"{', …' if len(found) > 2 else ''}.",
+            hint="Ask one tenant at a time.",
+        )

@@ -217,5 +217,5 @@ def test_nothing_to_compare() -> None:
 
 
 def test_reports_of_two_tenants_are_refused() -> None:
-    with pytest.raises(TenantError, match="several tenants: t, u"):
+    with pytest.raises(TenantError, match="2 tenants are asked at once: 't', 'u'"):
         find_contradictions([report("1", "x"), report("2", "y", tenant="u")], ENTITIES)
