@@ -36,7 +36,7 @@ SETTINGS_FILE = "pathrag.toml"
 RevisitPolicy = Literal["node", "edge", "topic", "none"]
 StartPolicy = Literal["anchors", "both", "seeds"]
 Strategy = Literal["auto", "paths", "chains", "both"]
-Intent = Literal["off", "weight"]
+Intent = Literal["off", "weight", "restrict"]
 Pruner = Literal[
     "beam",
     "flow:paper",
@@ -381,7 +381,9 @@ class SearchConfig:
             have nothing but names and types are few; else paths.
         intent: ``weight``: the question's wording says whether it asks for the end of a path or for
             something else (a property, a number, how two things are connected, …), and which type
-            of end it asks for; ``off``: every question asks for the end of a path, of any type.
+            of end it asks for; ``restrict``: besides, only relationships are followed whose type
+            the wording names, or that lead the shortest way to a type that it names; ``off``: every
+            question asks for the end of a path, of any type.
         max_depth: Hops at most, 0 to 10; 0 ranks the seeds alone.
         min_depth: Below it each parent is guaranteed twice ``local_keep`` children.
         beam_width: Paths kept from one depth to the next, at least 1; with ``chains``, chains.
@@ -421,6 +423,9 @@ class SearchConfig:
             question has, the mean of its hops; at least 0.
         rel_types: Relationship types that may be followed; empty for all.
         labels: Labels that seeds and neighbours must have one of; empty for all.
+        scope: Labels, or ids of communities in force, that paths stay within: every node of a path,
+            its start too, has one of the labels or is in one of the communities. Empty for the
+            whole graph.
         node_filter: In neo4j-graphrag's syntax, on seeds and on every node after the start.
         relationship_filter: The same on every relationship.
         pruner: ``beam``: the reranker chooses what is extended, depth by depth. ``flow:…``: flow
@@ -473,6 +478,7 @@ class SearchConfig:
     weight_relation_prior: float = 0.0
     rel_types: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
+    scope: tuple[str, ...] = ()
     node_filter: Mapping[str, Any] = field(default_factory=dict)
     relationship_filter: Mapping[str, Any] = field(default_factory=dict)
     pruner: Pruner = "beam"
@@ -561,7 +567,7 @@ class SearchConfig:
         ):
             if not getattr(self, name) >= 0:
                 raise ConfigError(f"{name} must not be below 0, but is {getattr(self, name)!r}.")
-        for name in ("rel_types", "labels"):
+        for name in ("rel_types", "labels", "scope"):
             values = getattr(self, name)
             named = isinstance(values, (list, tuple)) and all(isinstance(v, str) for v in values)
             if not named:

@@ -644,6 +644,7 @@ class PathRAG:
     ) -> SearchResult:
         from pathrag_gds.retrieve.flow_search import check_pruner
         from pathrag_gds.retrieve.keywords import Keyword
+        from pathrag_gds.retrieve.scope import read_scope
         from pathrag_gds.retrieve.search import run, search
 
         check_pruner(self.database, config.pruner)
@@ -652,6 +653,7 @@ class PathRAG:
         for name in config.rel_types:
             if name not in types:
                 warnings.append(f"The graph has no relationship type {name!r}.")
+        scope = read_scope(self.database, context.tenant, config.scope, context.ontology)
         vector = None
         if context.question_vector is not None:
             with telemetry.span("pathrag.encode"):
@@ -659,7 +661,13 @@ class PathRAG:
         vectors: list[tuple[float, ...] | None] = [None] * len(keywords)
         if keywords and vector is not None:
             vectors = [tuple(map(float, one)) for one in self.encoder.encode(keywords)]
-        context = replace(context, question_vector=vector, warnings=tuple(warnings))
+        context = replace(
+            context,
+            question_vector=vector,
+            warnings=tuple(warnings),
+            scope=scope,
+            setup_round_trips=context.setup_round_trips + bool(scope.communities),
+        )
         steps = search(
             question,
             config,

@@ -16,6 +16,7 @@
 // param k: INTEGER rows of each ranking
 // param over: INTEGER rows asked of an index before the tenant is looked at
 // slot filter: predicate on e that begins with AND, empty for none; may use $filters
+// slot scope: the same on e that a name stands for
 // param filters: MAP values of the filter
 // returns via: STRING name, near, given, vector or text
 // returns score: FLOAT of that ranking; larger is better
@@ -33,39 +34,39 @@
 CALL () {
     // branch name
     MATCH (e:__Entity__ {tenant: $tenant})
-    WHERE e.name_key IN $keys
+    WHERE e.name_key IN $keys ${scope}
     RETURN e, 'name' AS via, 1.0 AS score
     // end branch
     // branch given
     MATCH (e:__Entity__ {tenant: $tenant})
-    WHERE e.id IN $start_ids
+    WHERE e.id IN $start_ids ${scope}
     RETURN e, 'given' AS via, 1.0 AS score
     // end branch
     // branch alias
     CALL db.index.fulltext.queryNodes('entity_text', $aliases, {limit: $over}) YIELD node
     WITH node AS e
-    WHERE e.tenant = $tenant AND any(key IN e.alias_keys WHERE key IN $keys)
+    WHERE e.tenant = $tenant AND any(key IN e.alias_keys WHERE key IN $keys) ${scope}
     RETURN e, 'name' AS via, 1.0 AS score
     // end branch
     // branch alias_exact
     MATCH (e:__Entity__ {tenant: $tenant})
     WHERE e.id IS NOT NULL
       AND any(key IN coalesce(e.alias_keys, []) + coalesce(e.name_forms, [])
-                     + coalesce(e.alias_forms, []) WHERE key IN $keys)
+                     + coalesce(e.alias_forms, []) WHERE key IN $keys) ${scope}
     RETURN e, 'name' AS via, 1.0 AS score
     // end branch
     // branch form
     UNWIND $forms AS query
     CALL db.index.fulltext.queryNodes('entity_names', query, {limit: $over}) YIELD node
     WITH node AS e
-    WHERE e.tenant = $tenant
+    WHERE e.tenant = $tenant ${scope}
     RETURN DISTINCT e, 'name' AS via, 1.0 AS score
     // end branch
     // branch near
     UNWIND $near AS query
     CALL db.index.fulltext.queryNodes('entity_names', query, {limit: $over}) YIELD node
     WITH node AS e
-    WHERE e.tenant = $tenant
+    WHERE e.tenant = $tenant ${scope}
     RETURN DISTINCT e, 'near' AS via, 1.0 AS score
     // end branch
     // branch near_exact
@@ -73,7 +74,7 @@ CALL () {
     WHERE e.id IS NOT NULL
       AND any(key IN [e.name_key] + coalesce(e.alias_keys, []) + coalesce(e.name_forms, [])
                      + coalesce(e.alias_forms, [])
-              WHERE left(key, 3) + size(key) IN $heads OR right(key, 2) + size(key) IN $tails)
+              WHERE left(key, 3) + size(key) IN $heads OR right(key, 2) + size(key) IN $tails) ${scope}
     RETURN e, 'near' AS via, 1.0 AS score
     // end branch
     // branch vector

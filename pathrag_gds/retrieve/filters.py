@@ -31,7 +31,8 @@ class Predicate:
 def all_of(parts: Iterable[Predicate]) -> Predicate:
     """Join predicates by AND, those without a text left out; none gives an empty one.
 
-    Keys of their values must be distinct: predicates over different variables are.
+    A key that two of them have must have one value in both: keys of filters over different
+    variables are distinct.
     """
     parts = tuple(parts)
     values = {key: value for part in parts for key, value in part.values.items()}

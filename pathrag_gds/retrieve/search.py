@@ -30,6 +30,7 @@ from pathrag_gds.retrieve.keywords import Keyword
 from pathrag_gds.retrieve.language import language_warnings
 from pathrag_gds.retrieve.meet import join, merged, place, proven
 from pathrag_gds.retrieve.paths import PathBeam
+from pathrag_gds.retrieve.restrict import restriction_warnings
 from pathrag_gds.retrieve.seeds import Seeds
 from pathrag_gds.retrieve.session import SearchContext, Session
 from pathrag_gds.retrieve.settle import beam_for, look_further, settle
@@ -201,6 +202,7 @@ def _finish(session: Session, beam: Beam, found: Seeds) -> Steps:
             *language_warnings(session.question),
             *found.warnings,
             *_unknown_starts(session, found),
+            *_restricted(session, answers),
             *(reply.warnings if reply else ()),
         ),
         patterns=patterns,
@@ -226,6 +228,13 @@ def _unknown_starts(session: Session, found: Seeds) -> list[str]:
     return [f"The graph has no entity {id_!r}." for id_ in session.start_ids if id_ not in known]
 
 
+def _restricted(session: Session, answers: Sequence[Answer]) -> tuple[str, ...]:
+    if session.config.intent != "restrict":
+        return ()
+    types = len(session.context.ontology.relation_types)
+    return restriction_warnings(session.allowed, types, empty=not answers)
+
+
 def _ranked(session: Session, rank: int, shown: Shown, sources: Mapping[str, Source]) -> RankedPath:
     path = shown.path
     return RankedPath(
@@ -248,5 +257,8 @@ def _outcome(session: Session, answers: Sequence[Answer], reply: Reply | None) -
         return "partial"
     if reply is not None:
         return reply.outcome
+    if session.allowed and not answers:
+        # What the graph holds elsewhere was not looked at.
+        return "partial"
     # A path that ends where the question begins may pass, and yet answers nothing.
     return "answered" if answers else "not_in_graph"

@@ -107,6 +107,7 @@ def seeds_request(
     vector_index: str,
     vector_property: str,
     predicate: Predicate,
+    scope: Predicate | None = None,
     config: SearchConfig,
     over_fetch: int = OVER_FETCH,
     start_ids: Sequence[str] = (),
@@ -121,7 +122,8 @@ def seeds_request(
     Args:
         small: Scan the tenant instead of asking the indexes.
         vector: The question's, or None where the tenant has no vectors.
-        predicate: On ``e``.
+        predicate: On ``e``, of seeds.
+        scope: On ``e``, of anchors; None for any.
         over_fetch: Rows asked of an index per row wanted, since it holds all tenants.
         start_ids: Entities that the caller names; then the question is not searched for names.
         names_index: A tenant that is not small has the index of whole names. Without it names are
@@ -170,10 +172,13 @@ def seeds_request(
         "terms": list(terms),
         "k": config.seed_k,
         "over": min(config.seed_k * over_fetch, max(LONGEST_REACH, config.seed_k)),
-        "filters": dict(predicate.values),
+        "filters": {**predicate.values, **(scope.values if scope else {})},
     }
-    slot = f"AND {predicate.text}" if predicate.text else ""
-    return Request(load("retrieve/seeds").render({"filter": slot}, branches), parameters)
+    slots = {
+        "filter": f"AND {predicate.text}" if predicate.text else "",
+        "scope": f"AND {scope.text}" if scope and scope.text else "",
+    }
+    return Request(load("retrieve/seeds").render(slots, branches), parameters)
 
 
 def _batches(items: Sequence[_T], size: int) -> list[Sequence[_T]]:

@@ -20,7 +20,10 @@ from pathrag_gds.graph.queries import load
 from pathrag_gds.graph.schema import Ontology
 from pathrag_gds.models.reranker import Reranker, confidence_of
 from pathrag_gds.retrieve.filters import Predicate, all_of, compile_filter
+from pathrag_gds.retrieve.intent import asked_type
 from pathrag_gds.retrieve.keywords import Keyword, merged
+from pathrag_gds.retrieve.restrict import allowed_types
+from pathrag_gds.retrieve.scope import Scope
 from pathrag_gds.retrieve.score import Scorer
 from pathrag_gds.retrieve.seeds import (
     OVER_FETCH,
@@ -71,6 +74,7 @@ class SearchContext:
         setup_round_trips: What it took to know all this.
         clock: Seconds, monotonic.
         warnings: Put into the result.
+        scope: Where every path stays.
     """
 
     tenant: str
@@ -87,6 +91,7 @@ class SearchContext:
     setup_round_trips: int = 0
     clock: Callable[[], float] = time.perf_counter
     warnings: tuple[str, ...] = ()
+    scope: Scope = field(default_factory=Scope)
 
 
 @dataclass(slots=True)
@@ -109,6 +114,7 @@ class Session:
         shape: What the question asks for; known from :meth:`begin` on.
         prior: What flow thinks of a path, by its nodes, in [0, 1]; None where it counts nothing.
         words: What its words ask for, apart from the names in it; known from then on, too.
+        allowed: Relationship types that intent restricts the search to; empty for all.
     """
 
     question: str
@@ -137,12 +143,13 @@ class Session:
     scorer: Scorer = field(init=False)
     shape: Shape = field(init=False)
     words: WordTerms = field(default_factory=WordTerms)
+    allowed: tuple[str, ...] = ()
     _told: dict[str, int] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.began = self.context.clock()
-        self.seed_filter = _filter(self.config, "e")
-        self.hop_filter = _filter(self.config, "m", "r")
+        self.seed_filter = self._filter("e")
+        self.hop_filter = self._filter("m", "r")
         budgets = (self.config.text_budget, self.context.text_limit)
         self.choice = choose(self.config.strategy, self.context.reranker, self.context.ontology)
         self.scorer = Scorer(
@@ -209,6 +216,7 @@ class Session:
                 vector_index=self.context.vector_index,
                 vector_property=self.context.vector_property,
                 predicate=self.seed_filter,
+                scope=self.context.scope.predicate("e"),
                 config=self.config,
                 over_fetch=over_fetch,
                 start_ids=self.start_ids,
@@ -254,7 +262,7 @@ class Session:
 
     def predicate(self, node: str, relationship: str) -> Predicate:
         """Give the filters of the search on a node and on the relationship that leads to it."""
-        return _filter(self.config, node, relationship)
+        return self._filter(node, relationship)
 
     # Starts, time, and what is told
 
@@ -278,6 +286,11 @@ class Session:
         anchors = [id_ for id_ in anchors if id_ not in excluded]
         ids = dict.fromkeys(anchors + seeds)
         self.start_rank = {id_: rank for rank, id_ in enumerate(ids)}
+        if self.config.intent == "restrict":
+            labels = {label for id_ in ids for label in self.entities[id_].labels}
+            asked = asked_type(self.shape.core)
+            self.allowed = allowed_types(self.words, asked, labels, self.context.ontology)
+            self.hop_filter = self._filter("m", "r")
         return tuple(ids)
 
     def take(self, shape: Shape) -> None:
@@ -405,21 +418,28 @@ class Session:
         """Give the names of entities, the ids of those that were not read."""
         return {id_: self.entities[id_].name if id_ in self.entities else id_ for id_ in ids}
 
-
-def _filter(config: SearchConfig, node: str, relationship: str = "") -> Predicate:
-    """Put labels and filters into one predicate over a node and, if named, a relationship."""
-    parts: list[Predicate] = [
-        compile_filter(config.node_filter, variable=node, parameter="$filters")
-    ]
-    if relationship:
-        parts.append(
-            compile_filter(config.relationship_filter, variable=relationship, parameter="$filters")
-        )
-    if config.labels:
-        parts.append(
-            Predicate(
-                f"any(label IN labels({node}) WHERE label IN $filters.labels)",
-                {"labels": list(config.labels)},
+    def _filter(self, node: str, relationship: str = "") -> Predicate:
+        """Put all that is asked of a node and, if named, a relationship into one predicate."""
+        config = self.config
+        parts = [
+            compile_filter(config.node_filter, variable=node, parameter="$filters"),
+            self.context.scope.predicate(node),
+        ]
+        if relationship:
+            parts.append(
+                compile_filter(
+                    config.relationship_filter, variable=relationship, parameter="$filters"
+                )
             )
-        )
-    return all_of(parts)
+        if relationship and self.allowed:
+            # As a parameter: what a question asks for must not be a plan of its own.
+            allowed = {"intent_types": list(self.allowed)}
+            parts.append(Predicate(f"type({relationship}) IN $filters.intent_types", allowed))
+        if config.labels:
+            parts.append(
+                Predicate(
+                    f"any(label IN labels({node}) WHERE label IN $filters.labels)",
+                    {"labels": list(config.labels)},
+                )
+            )
+        return all_of(parts)

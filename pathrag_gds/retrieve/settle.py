@@ -252,9 +252,12 @@ _OF_ALL = frozenset(("exist", "existing", "graph", "database", "data", "total", 
 
 def _of_kind(session: Session, shape: Shape, kind: _Kind) -> _Settling:
     """Count, compare or filter everything with a label."""
+    held_to = session.seed_filter
+    slot = f"AND {held_to.text}" if held_to.text else ""
     request = Request(
-        load("retrieve/of_label"),
+        load("retrieve/of_label").render({"filter": slot}),
         {
+            "filters": dict(held_to.values),
             "tenant": session.context.tenant,
             "label": kind.label,
             "key": kind.key,
