@@ -49,6 +49,7 @@ from pathrag_gds.retrieve.shaped import (
     relation_answers,
     time_place,
     unaccounted,
+    untrue_of,
     within,
 )
 from pathrag_gds.retrieve.statements import Request
@@ -159,7 +160,7 @@ def _settle(
             return Reply((), "partial" if ranked else "unsupported", (_OPEN_WORLD,))
         answer = Answer("boolean", "", "", value=True, confidence=proof.confidence)
         return Reply((replace(answer, paths=(proof.rank,)),), "answered")
-    if shape.kind == "negation" and not shape.excluded:
+    if shape.kind == "negation" and not (shape.excluded or shape.keys):
         return _unsupported(f"A denial ({shape.negated!r}) is not answered. {_OPEN_WORLD}")
     kind = _kind_of(session, shape)
     if kind is not None:
@@ -459,9 +460,16 @@ def _told(
             why = "Not all that it is compared with is known to have a value."
             return Reply((), "unsupported", warnings or (why,), (pattern,))
         ids = best.ids
+    if shape.kind == "negation" and shape.keys:
+        untrue = untrue_of(shape.keys, entities)
+        if untrue is None or warnings:
+            why = f"Not of all it is known whether they are {shape.negated!r}."
+            return Reply((), "unsupported", warnings or (why,), (pattern,))
+        ids = untrue
     answers = tuple(
         Answer("entity", id_, entities[id_].name, confidence=path.confidence, pattern=0)
         for id_ in ids
     )
+    pattern = replace(pattern, complete=pattern.complete and len(ids) == found.total)
     none: Outcome = "partial" if warnings else "not_in_graph"
     return Reply(answers, outcome if answers else none, warnings, (pattern,))

@@ -47,6 +47,7 @@ __all__ = [
     "relation_answers",
     "time_place",
     "unaccounted",
+    "untrue_of",
     "within",
 ]
 
@@ -223,6 +224,15 @@ def unaccounted(question: str, ranked: Sequence[RankedPath], noun: str = "") -> 
         and root(word) not in known
         and kind_words(word).isdisjoint(kinds)
     )
+
+
+def untrue_of(keys: Iterable[str], entities: Mapping[str, Entity]) -> tuple[str, ...] | None:
+    """List those of which a property is false; None where it is not true or false of all."""
+    for key in keys:
+        values = {id_: entity.properties.get(key) for id_, entity in entities.items()}
+        if all(isinstance(value, bool) for value in values.values()):
+            return tuple(id_ for id_, value in values.items() if not value)
+    return None
 
 
 def relation_answers(

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pathrag_gds.graph.schema import Ontology
+from pathrag_gds.retrieve.attributes import keys_by_words
 from pathrag_gds.retrieve.shape import AUXILIARY, BE, DO, HAVE, NAMED, Asked, Shape, read_asked
 from pathrag_gds.retrieve.shape_compare import comparison_shape, superlative_shape
 from pathrag_gds.retrieve.shape_value import count_shape, hop_property_shape, property_shape
@@ -126,9 +127,9 @@ def negation_shape(asked: Asked) -> Shape | None:
     # What did not happen when something else did may well be told of.
     clause = _CLAUSE.search(text)
     main = text[: clause.start()] if clause else text
-    excluding = _exclusion_shape(asked, main)
-    if excluding is not None:
-        return excluding
+    complete = _exclusion_shape(asked, main) or _untrue_shape(asked, main)
+    if complete is not None:
+        return complete
     for match in _DENIED.finditer(main):
         if any(n.start() <= match.start() < n.end() for n in _NO_DENIAL.finditer(main)):
             continue
@@ -163,6 +164,27 @@ def _exclusion_shape(asked: Asked, text: str) -> Shape | None:
         mentions=asked.ids(),
         negated=asked.wording.original(*match.span()),
         excluded=excluded,
+    )
+
+
+_UNTRUE = re.compile(r"\b(?P<not>not) (?P<what>[a-z]+(?: [a-z]+)?)$")
+
+
+def _untrue_shape(asked: Asked, text: str) -> Shape | None:
+    """Give the shape of a question for those of which a property is not true."""
+    match = _UNTRUE.search(text)
+    if match is None or len(_DENIED.findall(text)) != 1 or asked.whether:
+        return None
+    keys = keys_by_words(match["what"], asked.keys)
+    if not keys or not asked.ids():
+        return None
+    return replace(
+        asked.base,
+        kind="negation",
+        core=asked.wording.without([match.span("not")]),
+        keys=keys,
+        mentions=asked.ids(),
+        negated=asked.wording.original(*match.span()),
     )
 
 

@@ -24,6 +24,7 @@ from pathrag_gds.retrieve.shaped import (
     relation_answers,
     time_place,
     unaccounted,
+    untrue_of,
     within,
 )
 from pathrag_gds.retrieve.when import Span
@@ -164,6 +165,17 @@ def test_words_that_nothing_accounts_for() -> None:
     path = ranked(1, ADA, "DIRECTED", SALT)
     assert unaccounted("Which films did Ada direct?", [path]) == ()
     assert unaccounted("Which funny films did Ada make?", [path]) == ("funny", "make")
+
+
+def test_what_is_not_true_must_be_known_of_all() -> None:
+    goods = {
+        name: Entity(name, name, properties={"sold_out": value, "kept": kept})
+        for name, value, kept in (("bun", True, "no"), ("tart", False, True), ("pie", False, True))
+    }
+    assert untrue_of(["kept", "sold_out"], goods) == ("tart", "pie")
+    assert untrue_of(["kept"], goods) is None
+    assert untrue_of(["fresh"], goods) is None
+    assert untrue_of(["sold_out"], {}) == ()
 
 
 def test_relations_are_told_once() -> None:

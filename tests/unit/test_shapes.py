@@ -498,6 +498,11 @@ def span(first: tuple[int, int, int] | None, end: tuple[int, int, int] | None) -
         ),
         # What is denied besides, or must be found first, is not excluded by its name.
         ("Which films besides those of Otto did Ada Berg direct?", {"excluded": ()}),
+        (
+            "Which lamps of the Corner Shop are not in stock?",
+            {"kind": "negation", "keys": ("unitsInStock",), "negated": "not in stock"},
+        ),
+        ("Which films did Otto not see?", {"kind": "negation", "keys": ()}),
         ("Who except Otto has never acted in Salt Road?", {"excluded": ()}),
         ("Which films except Otto's has Ada Berg seen?", {"excluded": ()}),
         ("What did Ada Berg direct besides Lost Nets?", {"excluded": ()}),
