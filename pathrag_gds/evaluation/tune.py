@@ -73,6 +73,7 @@ FINALISTS = 4
 _ROW_VERSION = 1
 # What costs at least so many times as much as another is clearly dearer.
 _CLEARLY = 1.1
+_TOLERANCE = 1e-9
 _DECIMALS = 4
 
 SPACE: Mapping[str, tuple[Any, ...]] = {
@@ -542,7 +543,8 @@ class Tuning:
     def _choose(self) -> list[tuple[Aim, Trial | None]]:
         """Take within each aim the best, of equals the cheapest.
 
-        The preset of the aim's name stays where nothing is better, or as good and clearly cheaper.
+        The preset of the aim's name stays where nothing is better by more than one standard error
+        of the difference (after Breiman and others, 1984), or as good and clearly cheaper.
         """
         common = self._common()
         trials = self._comparable(common)
@@ -553,14 +555,20 @@ class Tuning:
             # min takes the first of equals, and landmarks stand first.
             best = min(within, key=lambda t: (-points[t.key][0], points[t.key][1]), default=None)
             own = next((t for t in within if t.name == aim.name), None)
-            if best and own and self._stays(points[own.key], points[best.key], aim):
+            if best and own and self._stays(own, best, aim, common):
                 best = own
             found.append((aim, best))
         return found
 
-    def _stays(self, preset: Point, best: Point, aim: Aim) -> bool:
-        as_cheap = aim.most is None or preset[1] <= best[1] * _CLEARLY
-        return preset[0] == best[0] and as_cheap
+    def _stays(self, preset: Trial, best: Trial, aim: Aim, questions: int) -> bool:
+        items = self._tuning[:questions]
+        points = self._points((preset, best), questions)
+        if aim.most is not None and points[preset.key][1] > points[best.key][1] * _CLEARLY:
+            return False
+        pairs = zip(self._known(preset, items), self._known(best, items), strict=True)
+        gains = [one[self._metric] - other[self._metric] for (_, other), (_, one) in pairs]
+        gain = math.fsum(gains) / len(gains)
+        return gain <= _standard_error(gains) + _TOLERANCE
 
     def _base(self) -> int:
         names = [trial.name for trial in self._landmarks]
@@ -655,6 +663,13 @@ def _mixed(pools: Sequence[Pool], parts: Sequence[Sequence[Question]]) -> list[_
     ]
     places.sort(key=lambda place: place[:2])
     return [_item(pools, pool, question) for _, pool, question in places]
+
+
+def _standard_error(values: Sequence[float]) -> float:
+    """Give the standard error of a mean; 0 of one value."""
+    middle = math.fsum(values) / len(values)
+    squares = math.fsum((value - middle) ** 2 for value in values)
+    return math.sqrt(squares / max(len(values) - 1, 1) / len(values))
 
 
 def _changes(config: SearchConfig, base: SearchConfig) -> dict[str, Any]:

@@ -142,9 +142,10 @@ def _mark(dot: _Dot, scale: _Scale, best: bool) -> list[str]:
 
 
 def _ticks(cheap: float, dear: float) -> list[float]:
-    """Give 1, 2 and 5 times powers of ten between two costs."""
+    """Give round costs between two: 1, 2 and 5 times powers of ten, or finer where few are."""
     first, last = math.floor(math.log10(cheap)), math.ceil(math.log10(dear))
-    values = (digit * 10.0**power for power in range(first, last + 1) for digit in (1, 2, 5))
+    digits = (1, 2, 5) if dear / cheap > 8 else (1, 1.5, 2, 3, 4, 5, 6, 8)
+    values = (digit * 10.0**power for power in range(first, last + 1) for digit in digits)
     return [value for value in values if cheap <= value <= dear]
 
 

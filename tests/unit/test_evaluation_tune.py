@@ -267,6 +267,22 @@ def test_a_preset_stays_where_nothing_is_better_or_clearly_cheaper(tmp_path: Pat
     assert [c["trial"] for c in close.report()["choices"]] == ["thorough"]
 
 
+@pytest.mark.parametrize(("width", "stays"), [(21, True), (30, False)])
+def test_a_preset_gives_way_to_what_is_better_by_more_than_a_standard_error(
+    tmp_path: Path, width: int, stays: bool
+) -> None:
+    # Of 50 questions one more is right, or ten more are; one is a standard error.
+    landmarks = {
+        "balanced": SearchConfig(beam_width=1),
+        "thorough": SearchConfig(beam_width=20),
+    }
+    drawn = [Trial("wider", SearchConfig(beam_width=width))]
+    made = Tuning([pool(Wide(), 50)], landmarks, drawn, aims=(Aim("thorough"),), holdout=0.02)
+    made.run(tmp_path)
+    (choice,) = made.report()["choices"]
+    assert choice["trial"] == ("thorough" if stays else "wider")
+
+
 def test_the_same_seed_gives_the_same_report_and_file(tmp_path: Path) -> None:
     reports = []
     for folder in ("a", "b"):
