@@ -282,11 +282,11 @@ def _pools(
 ) -> Iterator[list[Pool]]:
     from contextlib import ExitStack
 
-    from pathrag_gds.evaluation.datasets import DATASETS, open_dataset
+    from pathrag_gds.evaluation.datasets import DATASETS, PARTS, open_dataset
 
     with ExitStack() as stack:
         pools = []
-        for source in sources:
+        for source in (part for name in sources for part in PARTS.get(name, (name,))):
             path = Path(source)
             if source not in DATASETS and (path.is_file() or path.suffix in _QUESTION_FILES):
                 pools.append(_own_pool(bench, path, limit, settings))

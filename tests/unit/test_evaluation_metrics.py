@@ -20,6 +20,7 @@ from pathrag_gds.evaluation.metrics import (
     reciprocal_rank,
     set_f1,
     survival,
+    wilson,
 )
 from pathrag_gds.types import Chain, DepthTrace, Edge, Hop, Path, Step, TracedPath
 
@@ -228,3 +229,11 @@ def test_a_gold_path_survives_where_its_chain_does() -> None:
     assert survival([gold], cut) == (True, False, False)
     assert cause(cut) == "prefix cut"
     assert cause(whole[:2]) == "expansion"
+
+
+def test_the_interval_of_a_share() -> None:
+    # Worked by hand from Wilson's formula with z = 1.96.
+    assert wilson(0.5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
+    assert wilson(1.0, 30) == pytest.approx((0.8865, 1.0), abs=1e-4)
+    assert wilson(0.0, 30) == pytest.approx((0.0, 0.1135), abs=1e-4)
+    assert wilson(0.0, 0) == (0.0, 1.0)

@@ -42,6 +42,7 @@ def invoke(*arguments: str) -> Result:
         (("bob", "bob"), "named twice"),
         (("bob",), "none is left to tune by"),
         (("metaqa-1h",), "--data DIR"),
+        (("probes",), "--data DIR"),
         (("q.json", "--aim", "fast"), "it looks like fast=40"),
         (("q.json", "--aim", "fast=0"), "it looks like fast=40"),
         (("q.json", "--aim", "=3"), "it looks like fast=40"),
