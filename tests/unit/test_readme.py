@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import shlex
 from pathlib import Path
@@ -11,6 +12,7 @@ import click
 import pytest
 
 from cli import cli
+from pathrag_gds.config import PRESETS, SearchConfig
 
 ROOT = Path(__file__).parent.parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -99,6 +101,15 @@ def test_the_readme_shows_the_main_commands() -> None:
 def test_readme_and_ci_run_the_tests_with_the_same_command(command: str) -> None:
     assert command in shell_lines()
     assert re.search(rf"(?m)^\s*{re.escape(command)}(?:\s|$)", CI)
+
+
+@pytest.mark.parametrize("name", ["fast", "balanced", "thorough"])
+def test_the_readme_says_what_a_preset_changes(name: str) -> None:
+    row = re.search(rf"(?m)^\| `{name}` \| (.+?) \|", README)
+    assert row is not None
+    told = re.findall(r"--([a-z-]+) ([\d.]+)", row[1])
+    changes = {option.replace("-", "_"): json.loads(value) for option, value in told}
+    assert SearchConfig(**changes) == PRESETS[name]
 
 
 def test_links_lead_somewhere() -> None:
