@@ -49,7 +49,7 @@ CALL () {
     MATCH (node:__Entity__ {tenant: $tenant})
     WHERE node.id IS NOT NULL
     WITH node, split(node.name_key, ' ') AS name_words,
-         split(toLower(coalesce(node.description, '')), ' ') AS description_words
+         split(toLower(coalesce(toStringOrNull(node.description), '')), ' ') AS description_words
     WITH node, 2.0 * size([term IN $terms WHERE term IN name_words])
                + size([term IN $terms WHERE term IN description_words]) AS score
     WHERE score > 0
@@ -80,7 +80,7 @@ CALL () {
     // branch chunk_text_exact
     MATCH (node:Chunk {tenant: $tenant})
     WHERE node.id IS NOT NULL
-    WITH node, toLower(coalesce(node.text, '')) AS text
+    WITH node, toLower(coalesce(toStringOrNull(node.text), '')) AS text
     WITH collect({node: node, found: [i IN range(0, size($terms) - 1)
                   WHERE text CONTAINS $terms[i] AND text =~ $patterns[i]]}) AS chunks
     WITH chunks, [i IN range(0, size($terms) - 1)

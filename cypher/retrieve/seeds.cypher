@@ -102,7 +102,7 @@ CALL () {
     MATCH (e:__Entity__ {tenant: $tenant})
     WHERE e.id IS NOT NULL ${filter}
     WITH e, split(e.name_key, ' ') AS name_words,
-         split(toLower(coalesce(e.description, '')), ' ') AS description_words
+         split(toLower(coalesce(toStringOrNull(e.description), '')), ' ') AS description_words
     WITH e, 2.0 * size([term IN $terms WHERE term IN name_words])
             + size([term IN $terms WHERE term IN description_words]) AS score
     WHERE score > 0

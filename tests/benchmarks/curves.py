@@ -1,13 +1,13 @@
-"""Draw curves of seconds on logarithmic axes, as SVG."""
+"""Draw curves as SVG: of seconds on logarithmic axes, of shares on linear ones."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-__all__ = ["Curve", "Panel", "curves_svg"]
+__all__ = ["Curve", "Panel", "curves_svg", "shares_svg"]
 
 _WIDTH, _HEIGHT = 380, 300
 _LEFT, _TOP, _GAP, _BELOW = 64, 44, 84, 92
@@ -49,6 +49,53 @@ def curves_svg(panels: Sequence[Panel]) -> str:
         shapes.append(_text(x + 30, legend_y, name, "start"))
     width = _LEFT + len(panels) * (_WIDTH + _GAP) - _GAP + 32
     height = _TOP + _HEIGHT + _BELOW
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" style="font-family:sans-serif;font-size:12px">\n'
+        f'<rect width="{width}" height="{height}" fill="#fff"/>\n'
+        + "\n".join(shapes)
+        + "\n</svg>\n"
+    )
+
+
+def shares_svg(title: str, axis: str, curves: Mapping[str, Sequence[tuple[float, float]]]) -> str:
+    """Draw curves of points (share, share), both from 0 to 1.
+
+    Args:
+        axis: What is on x.
+        curves: By name; x in steps that are labelled.
+    """
+    places = sorted({x for points in curves.values() for x, _ in points})
+    widest = (places[-1] if places else 0.0) or 1.0
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        return round(_LEFT + x / widest * _WIDTH, 1), round(_TOP + (1 - y) * _HEIGHT, 1)
+
+    shapes = [
+        f'<rect x="{_LEFT}" y="{_TOP}" width="{_WIDTH}" height="{_HEIGHT}" fill="none" '
+        'stroke="#888"/>',
+        _text(_LEFT + _WIDTH / 2, 26, title, "middle"),
+        _text(_LEFT + _WIDTH / 2, _TOP + _HEIGHT + 40, axis, "middle"),
+    ]
+    for tenth in range(0, 11, 2):
+        y = at(0, tenth / 10)[1]
+        shapes.append(f'<line x1="{_LEFT}" y1="{y}" x2="{_LEFT + _WIDTH}" y2="{y}" stroke="#ddd"/>')
+        shapes.append(_text(_LEFT - 6, y + 4, f"{tenth / 10:g}", "end"))
+    shapes += [_text(at(x, 0)[0], _TOP + _HEIGHT + 18, f"{x:.0%}", "middle") for x in places]
+    for number, ((name, points), colour) in enumerate(
+        zip(curves.items(), _COLOURS * len(curves), strict=False)
+    ):
+        line = " ".join("{},{}".format(*at(*point)) for point in sorted(points))
+        shapes.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        shapes += [_mark(*at(*point), stopped=False, colour=colour) for point in sorted(points)]
+        y = _TOP + 16 + 20 * number
+        x = _LEFT + _WIDTH + 16
+        shapes.append(
+            f'<line x1="{x}" y1="{y - 4}" x2="{x + 24}" y2="{y - 4}" stroke="{colour}" '
+            'stroke-width="2"/>'
+        )
+        shapes.append(_text(x + 30, y, name, "start"))
+    width, height = _LEFT + _WIDTH + 240, _TOP + _HEIGHT + 60
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" style="font-family:sans-serif;font-size:12px">\n'

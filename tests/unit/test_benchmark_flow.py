@@ -7,8 +7,9 @@ from xml.etree import ElementTree
 
 from pathrag_gds.retrieve.flow import FLOW_PRESETS, Subgraph
 from pathrag_gds.retrieve.flow_between import between
-from tests.benchmarks.curves import Curve, curves_svg
+from tests.benchmarks.curves import Curve, curves_svg, shares_svg
 from tests.benchmarks.flow import published, scale_free
+from tests.benchmarks.sparsity import SHARES, hidden
 
 
 def test_graph_is_scale_free_and_the_same_again() -> None:
@@ -49,3 +50,25 @@ def test_picture_marks_what_was_stopped() -> None:
 
 def test_no_curves_are_an_empty_picture() -> None:
     assert ElementTree.fromstring(curves_svg([("nothing", "x", [])])).tag.endswith("svg")
+
+
+def test_what_is_hidden_grows_and_is_the_same_again() -> None:
+    keys = [f"k{i}" for i in range(4000)]
+    parts = [hidden(keys, share, seed=0) for share in SHARES]
+    assert parts[0] == []
+    for share, part, more in zip(SHARES[1:], parts[1:], [*parts[2:], keys], strict=True):
+        assert abs(len(part) / len(keys) - share) < 0.02
+        assert set(part) < set(more)
+    assert hidden(keys, 0.5, seed=0) == parts[-1] != hidden(keys, 0.5, seed=1)
+
+
+def test_picture_of_shares_goes_from_the_bottom_to_the_top() -> None:
+    picture = ElementTree.fromstring(shares_svg("<set>", "x", {"one": [(0.5, 0.0), (0.0, 1.0)]}))
+    (line,) = picture.iter("{http://www.w3.org/2000/svg}polyline")
+    (left, top), (right, bottom) = (
+        tuple(map(float, point.split(","))) for point in line.attrib["points"].split()
+    )
+    assert left < right
+    assert top < bottom
+    told = [text.text for text in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"<set>", "one", "0%", "50%"} <= set(told)
