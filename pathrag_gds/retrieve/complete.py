@@ -15,7 +15,7 @@ from pathrag_gds.retrieve.session import Session
 from pathrag_gds.retrieve.statements import Request
 from pathrag_gds.types import Answer, Chain, Pattern
 
-__all__ = ["Found", "ask_patterns", "fill_in", "mark"]
+__all__ = ["Found", "ask_patterns", "fill_in", "fill_in_meetings", "mark"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +133,33 @@ def fill_in(
             answer = by_id.get(entity.id) or Answer("entity", entity.id, entity.name)
             answer = replace(answer, confidence=group.confidence, pattern=index)
             filled.setdefault(_identity(answer), answer)
+    return tuple(filled.values()), _completed(filled.values(), found)
+
+
+def fill_in_meetings(
+    answers: Sequence[Answer], shown: Sequence[Shown], found: Found
+) -> tuple[tuple[Answer, ...], tuple[Pattern, ...]]:
+    """Put all nodes where chains meet after the first of them that a path is shown to.
+
+    Other answers stay as they are: of paths that were read whole, not all of a chain are alike.
+
+    Args:
+        answers: Of the shown paths; their ``paths`` are ranks in ``shown``.
+    """
+    known, _ = mark(answers, shown, found)
+    place = {group.chains: index for index, group in enumerate(found.groups)}
+    by_id = {answer.id: answer for answer in known if answer.kind == "entity"}
+    filled: dict[tuple[str, str, str], Answer] = {}
+    for answer in known:
+        filled.setdefault(_identity(answer), answer)
+        meeting = shown[answer.paths[0] - 1].meeting
+        if answer.kind != "entity" or meeting not in place:
+            continue
+        for more in found.answers[place[meeting]].answers:
+            entity = more.entity
+            other = by_id.get(entity.id) or Answer("entity", entity.id, entity.name)
+            other = replace(other, confidence=answer.confidence, pattern=place[meeting])
+            filled.setdefault(_identity(other), other)
     return tuple(filled.values()), _completed(filled.values(), found)
 
 

@@ -8,7 +8,7 @@ nothing are dropped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pathrag_gds.retrieve.beam import Group, Shown
@@ -18,12 +18,12 @@ from pathrag_gds.retrieve.pattern import PatternAnswers
 from pathrag_gds.retrieve.score import shifted
 from pathrag_gds.retrieve.serialize import meeting_text
 from pathrag_gds.retrieve.session import Session
-from pathrag_gds.types import Anchor, Chain, Path
+from pathrag_gds.types import Anchor, Chain, Path, PathKey
 
 __all__ = ["Joined", "join", "merged", "place", "proven"]
 
 # Shapes whose answers are what paths lead to.
-_SHAPES = frozenset({"conjunction"})
+_SHAPES = frozenset({"conjunction", "count", "time", "superlative"})
 _MOST_TEXTS = 60
 # Added to the logit of a conjunction for each mention beyond the first: one that leaves no name out
 # rather answers. Chosen on conjunctions over the graphs of PathQuestion and on MetaQA's training
@@ -38,14 +38,13 @@ class Joined:
     """A conjunction that was read.
 
     Attributes:
-        rerank: What the reranker made of its text.
+        terms: Of its score, by name; see :class:`pathrag_gds.types.RankedPath`.
         asked: What the graph says to it; None where it was not asked.
     """
 
     conjunction: Conjunction
     group: Group
-    rerank: float
-    link: float
+    terms: Mapping[str, float]
     asked: PatternAnswers | None = field(default=None, compare=False)
 
 
@@ -74,28 +73,42 @@ def join(
     ]
     session.scorer.read_texts(texts)
     session.add_time("score", began)
-    joined = []
-    for conjunction, text in zip(found, texts, strict=True):
-        read = session.scorer.scores.get(text)
-        if read is None:
-            session.note(conjunction.depth, "time_limit", 1)
-            continue
-        answer = shifted(read[0], _PER_MENTION * (len(conjunction.conditions) - 1))
-        confidence = session.confidence(answer)
-        if confidence < session.config.min_score:
-            session.note(conjunction.depth, "min_score", 1)
-            continue
-        chains = conjunction.chains
-        surest = min(chains, key=lambda chain: session.link_score.get(chain.start, 0.0)).start
-        joined.append(
-            Joined(
-                conjunction,
-                Group(chains, text, confidence, session.total(answer, surest, conjunction.depth)),
-                read[0],
-                session.link_score.get(surest, 0.0),
-            )
-        )
-    return sorted(joined, key=lambda one: -one.group.score)
+    read = [(c, t, session.scorer.scores.get(t)) for c, t in zip(found, texts, strict=True)]
+    known = [(c, t, values[0]) for c, t, values in read if values is not None]
+    session.note(session.depth, "time_limit", len(read) - len(known))
+    joined = [_joined(session, *one) for one in known]
+    sure = [one for one in joined if one.group.confidence >= session.config.min_score]
+    session.note(session.depth, "min_score", len(joined) - len(sure))
+    return sorted(sure, key=lambda one: -one.group.score)
+
+
+def _joined(session: Session, conjunction: Conjunction, text: str, rerank: float) -> Joined:
+    """Score a conjunction by the terms of a path, as one: by its longest chain and worst link."""
+    chains = conjunction.chains
+    answer = shifted(rerank, _PER_MENTION * (len(chains) - 1))
+    worst = min(chains, key=lambda chain: session.link_score.get(chain.start, 0.0)).start
+    types = [step.type for chain in chains for step in chain.steps]
+    ways = [
+        condition.path_to(end).nodes
+        for condition in conjunction.conditions
+        for end in conjunction.met
+    ]
+    score = session.total(
+        answer,
+        worst,
+        conjunction.depth,
+        session.flow_of(*ways),
+        session.words_score(text, types),
+    )
+    terms = {
+        "rerank": rerank,
+        "similarity": 0.0,
+        "type": 0.0,
+        "link": session.link_score.get(worst, 0.0),
+        **session.flow_term(*ways),
+        **session.words_terms(text, types),
+    }
+    return Joined(conjunction, Group(chains, text, session.confidence(answer), score), terms)
 
 
 def merged(groups: Iterable[Group], joined: Iterable[Joined]) -> list[Group]:
@@ -132,23 +145,21 @@ def place(session: Session, joined: Sequence[Joined], shown: Sequence[Shown]) ->
     limit = session.config.top_k
     units = [*(unit for one in joined for unit in _instances(one)), *([path] for path in shown)]
     units.sort(key=lambda unit: -unit[0].score)
-    placed: dict[_WayKey, Shown] = {}
+    placed: list[Shown] = []
+    seen: set[PathKey] = set()
     for unit in units:
-        new = {_way(path): path for path in unit if _way(path) not in placed}
-        if len(placed) + len(new) <= limit:
-            placed |= new
-        else:
+        new = [path for path in unit if path.path.key not in seen]
+        if len(placed) + len(new) > limit:
             session.note(unit[0].path.depth, "top_k", len(new))
-    return list(placed.values())
+            continue
+        placed += new
+        # A path of a chain does not know its relationships' keys before it is read.
+        seen |= {key for path in new for key in (path.path.key, _keyless(path.path))}
+    return placed
 
 
-_WayKey = tuple[Chain, tuple[str, ...], str]
-
-
-def _way(shown: Shown) -> _WayKey:
-    """Tell paths apart; one that was not read yet does not know its relationships' keys."""
-    parallel = "" if shown.meeting or not shown.path.hops else shown.path.hops[-1].edge.key
-    return (shown.chain, shown.path.nodes, parallel)
+def _keyless(path: Path) -> PathKey:
+    return tuple(sorted((*hop.edge.identity[:-1], "") for hop in path.hops))
 
 
 def _instances(joined: Joined) -> Iterator[list[Shown]]:
@@ -171,7 +182,7 @@ def _shown(joined: Joined, path: Path, chain: Chain) -> Shown:
         text=joined.group.text,
         score=joined.group.score,
         confidence=joined.group.confidence,
-        terms={"rerank": joined.rerank, "similarity": 0.0, "type": 0.0, "link": joined.link},
+        terms=joined.terms,
         chain=chain,
         meeting=joined.group.chains,
     )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from pathrag_gds.graph.database import Row
 from pathrag_gds.retrieve.beam import Group, Shown, Working
+from pathrag_gds.retrieve.conjoin import Condition
 from pathrag_gds.retrieve.expand import (
     Neighbour,
     allowed,
@@ -22,6 +24,10 @@ from pathrag_gds.retrieve.steps import chain_of, labels_by_count
 from pathrag_gds.types import Chain, Path, PathKey, TracedPath
 
 __all__ = ["PathBeam"]
+
+# Reasons for which paths of a depth were not read, and for which they were not extended.
+_UNREAD = frozenset({"expand_per_path", "rerank_limit", "row_cap", "byte_cap", "time_limit"})
+_UNFOLLOWED = frozenset({"beam_width", "min_prefix"})
 
 
 @dataclass(slots=True)
@@ -109,6 +115,37 @@ class PathBeam:
             group = Group(path.chains, path.text, path.confidence, path.score)
             groups.setdefault(path.chain, group)
         return shown, list(groups.values())
+
+    def conditions(self) -> list[Condition]:
+        """Give the chains of all paths, best first, for chains to be joined of several names.
+
+        A chain through a node that tells something of its own is none: its text does not say which.
+        """
+        session = self.session
+        order = labels_by_count(session.context.ontology)
+        by_chain: dict[Chain, dict[str, Candidate]] = {}
+        for candidate in sorted(self.best.values(), key=_result_order):
+            chain = chain_of(candidate.path, session.entities, order)
+            if not any(step.id for step in chain.steps):
+                by_chain.setdefault(chain, {}).setdefault(candidate.path.tail, candidate)
+        return [
+            Condition(
+                chain=chain,
+                answer=next(iter(ends.values())).answer,
+                ends=frozenset(ends),
+                sampled=self._sampled(chain),
+                path_to=partial(_path_to, ends),
+            )
+            for chain, ends in by_chain.items()
+        ]
+
+    def _sampled(self, chain: Chain) -> bool:
+        """Whether a chain may lead to more than it was followed to."""
+        depth = len(chain.steps)
+        return bool(self.session.truncated) or any(
+            (reason in _UNREAD and at <= depth) or (reason in _UNFOLLOWED and at < depth)
+            for at, reason in self.session.cut
+        )
 
     def hydrate(self, shown: Sequence[Shown]) -> Generator[Request, list[Row], list[Shown]]:
         """Read all that is told of the nodes of the shown paths."""
@@ -224,6 +261,10 @@ class PathBeam:
 
 def _types(path: Path) -> list[str]:
     return [hop.edge.type for hop in path.hops]
+
+
+def _path_to(ends: Mapping[str, Candidate], end: str) -> Path:
+    return ends[end].path
 
 
 def _result_order(candidate: Candidate) -> tuple[float, int, PathKey, str]:

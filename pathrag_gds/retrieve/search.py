@@ -23,12 +23,12 @@ from pathrag_gds.models.reranker import reads_chains
 from pathrag_gds.retrieve.answers import answers_of, properties_to_read
 from pathrag_gds.retrieve.beam import Beam, Shown, Working
 from pathrag_gds.retrieve.chains import ChainBeam
-from pathrag_gds.retrieve.complete import Found, ask_patterns, fill_in, mark
+from pathrag_gds.retrieve.complete import Found, ask_patterns, fill_in, fill_in_meetings
 from pathrag_gds.retrieve.flow_prior import read_prior
 from pathrag_gds.retrieve.flow_search import FlowBeam
 from pathrag_gds.retrieve.keywords import Keyword
 from pathrag_gds.retrieve.language import language_warnings
-from pathrag_gds.retrieve.meet import join, merged, place, proven
+from pathrag_gds.retrieve.meet import Joined, join, merged, place, proven
 from pathrag_gds.retrieve.paths import PathBeam
 from pathrag_gds.retrieve.restrict import restriction_warnings
 from pathrag_gds.retrieve.seeds import Seeds
@@ -142,12 +142,19 @@ def _beam(session: Session) -> Beam:
     return ChainBeam(session) if session.choice.strategy == "chains" else PathBeam(session)
 
 
+def _joined(session: Session, beam: Beam, found: Seeds) -> list[Joined]:
+    """Read the conjunctions of what a beam found; a reranker that reads paths alone reads none."""
+    if not isinstance(beam, ChainBeam | PathBeam) or session.choice.strategy == "paths":
+        return []
+    return join(session, beam.conditions(), found.anchors)
+
+
 def _finish(session: Session, beam: Beam, found: Seeds) -> Steps:
     """Choose the results, fetch what is shown of them, and say what it cost."""
     shown, groups = beam.choose()
     named = [anchor.id for anchor in found.anchors]
     asked: Found | None = None
-    if isinstance(beam, ChainBeam) and (joined := join(session, beam.conditions(), found.anchors)):
+    if joined := _joined(session, beam, found):
         groups = merged(groups, joined)
         asked = yield from ask_patterns(session, groups, named, examples=session.config.top_k)
         joined = proven(session, joined, asked)
@@ -161,7 +168,8 @@ def _finish(session: Session, beam: Beam, found: Seeds) -> Steps:
         properties = _read_properties(session, ranked, found)
         answers = answers_of(session.question, ranked, found.anchors, properties)
         span.set(paths=len(ranked), answers=len(answers))
-    reply = yield from settle(session, session.shape, ranked, found.anchors, answers)
+    meetings = {rank: path.meeting for rank, path in enumerate(shown, 1) if path.meeting}
+    reply = yield from settle(session, session.shape, ranked, found.anchors, answers, meetings)
     patterns: tuple[Pattern, ...] = ()
     if reply is not None:
         answers, ranked, patterns = reply.answers, reply.paths or ranked, reply.patterns
@@ -171,7 +179,7 @@ def _finish(session: Session, beam: Beam, found: Seeds) -> Steps:
         if isinstance(beam, ChainBeam):
             answers, patterns = fill_in(answers, shown, groups, asked)
         else:
-            answers, patterns = mark(answers, shown, asked)
+            answers, patterns = fill_in_meetings(answers, shown, asked)
     session.millis["total"] = (session.context.clock() - session.began) * 1000
     return SearchResult(
         question=session.question,

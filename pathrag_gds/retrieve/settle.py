@@ -6,7 +6,7 @@ that nothing here can answer as it asks, is left to the search.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -55,7 +55,17 @@ from pathrag_gds.retrieve.shaped import (
 from pathrag_gds.retrieve.statements import Request
 from pathrag_gds.retrieve.when import Span, span_of_value
 from pathrag_gds.retrieve.wording import read_wording
-from pathrag_gds.types import Anchor, Answer, Outcome, Path, Pattern, RankedPath, ResultHop, Source
+from pathrag_gds.types import (
+    Anchor,
+    Answer,
+    Chain,
+    Outcome,
+    Path,
+    Pattern,
+    RankedPath,
+    ResultHop,
+    Source,
+)
 
 __all__ = ["beam_for", "look_further", "settle"]
 
@@ -109,6 +119,7 @@ def settle(
     ranked: Sequence[RankedPath],
     anchors: Sequence[Anchor],
     otherwise: Sequence[Answer],
+    meetings: Mapping[int, tuple[Chain, ...]] | None = None,
 ) -> _Settling:
     """Answer what a shape asks; None where the ends of the paths are the answers.
 
@@ -117,8 +128,9 @@ def settle(
     Args:
         ranked: What the beam of :func:`beam_for`, or the search, found.
         otherwise: The answers of a question that leads to the end of a path.
+        meetings: By rank, the chains that a path's meets in its end.
     """
-    reply = yield from _settle(session, shape, ranked, anchors, otherwise)
+    reply = yield from _settle(session, shape, ranked, anchors, otherwise, meetings or {})
     if reply is None or shape.kind not in _MAY_DECLINE or reply.outcome in _ANSWERED:
         return reply
     shown = reply.paths or tuple(ranked)
@@ -142,6 +154,7 @@ def _settle(
     ranked: Sequence[RankedPath],
     anchors: Sequence[Anchor],
     otherwise: Sequence[Answer],
+    meetings: Mapping[int, tuple[Chain, ...]],
 ) -> _Settling:
     if shape.of_hop:
         return Reply(hop_values(shape, ranked), "answered")
@@ -166,7 +179,7 @@ def _settle(
     if kind is not None:
         return (yield from _of_kind(session, shape, kind))
     if shape.kind in ("count", "superlative", "time", "negation"):
-        return (yield from _complete(session, shape, ranked, anchors, otherwise))
+        return (yield from _complete(session, shape, ranked, anchors, otherwise, meetings))
     return None
 
 
@@ -303,8 +316,9 @@ def _complete(
     ranked: Sequence[RankedPath],
     anchors: Sequence[Anchor],
     otherwise: Sequence[Answer],
+    meetings: Mapping[int, tuple[Chain, ...]],
 ) -> _Settling:
-    """Answer from the complete set that the best path is an instance of."""
+    """Answer from the complete set that the best path is an instance of, or one of several."""
     named = [anchor.id for anchor in anchors]
     if not named and shape.kind != "time":
         # What is near to the question's words is no set that anything could be counted in.
@@ -318,17 +332,20 @@ def _complete(
         return Reply((), "partial", ("No path leads to what is asked for.",))
     if shape.kind == "superlative" and (not shape.keys or shape.yes_no):
         return _unsupported("Nothing that the graph holds of each says which has most of it.")
-    place = time_place(shape.core, path) if shape.span else None
+    chains = meetings.get(path.rank) or (chain_to(path, noun),)
+    beside = [p for p in ranked if meetings.get(p.rank) == chains] or [path]
+    # Where a time stands is told by the variables of the first chain.
+    first = next((p for p in beside if p.path.start == chains[0].start), path)
+    place = time_place(shape.core, first) if shape.span else None
     if shape.span and place is None:
         why = "The graph has no time there, so the answers may be of any."
         kept = otherwise if shape.kind == "time" else ()
         return Reply(tuple(kept), "partial", (why,))
-    inside = within(shape.span, place, path.path.depth) if shape.span and place else None
+    inside = within(shape.span, place, first.path.depth) if shape.span and place else None
     predicate = _both(session, inside)
-    chain = chain_to(path, noun)
     revisit = session.config.revisit
     pattern = pattern_of(
-        [chain],
+        chains,
         path.text,
         tenant=session.context.tenant,
         revisit=revisit,
@@ -347,7 +364,7 @@ def _complete(
     rows = yield from session.ask("expand", request)
     found = read_answers([pattern], request, rows)[0]
     pattern = replace(pattern, total=found.total, complete=found.complete)
-    reply = _told(shape, path, found, pattern, _doubts(shape, path, anchors, noun))
+    reply = _told(shape, path, found, pattern, _doubts(shape, beside, anchors, noun))
     return (yield from _with_paths(session, reply, path, ranked, found))
 
 
@@ -369,7 +386,7 @@ def _with_paths(
     wanted = wanted or {answer.entity.id for answer in found.answers}
     kept = [p for p in ranked if p.path.hops and p.nodes[-1].id in wanted]
     ends = {path.nodes[-1].id for path in kept}
-    more = [a.paths[0] for a in found.answers if a.paths and a.entity.id in wanted - ends]
+    more = [p for a in found.answers if a.entity.id in wanted - ends for p in a.paths]
     more = more[: session.config.top_k - len(kept)]
     unread = {n for path in more for n in path.nodes} - session.entities.keys()
     if unread:
@@ -416,20 +433,21 @@ def _both(session: Session, inside: HopFilter | None) -> HopFilter:
 
 
 def _doubts(
-    shape: Shape, path: RankedPath, anchors: Sequence[Anchor], noun: str
+    shape: Shape, paths: Sequence[RankedPath], anchors: Sequence[Anchor], noun: str
 ) -> tuple[str, ...]:
-    """Say what the set leaves out of account."""
+    """Say what the set leaves out of account that some paths, one of each of its chains, are of."""
+    nodes = {node for path in paths for node in path.path.nodes}
     mentions: dict[str, set[str]] = {}
     excluded = {id_ for ids in shape.excluded for id_ in ids}
     for anchor in anchors:
         if anchor.id in excluded:
             continue
         mentions.setdefault(anchor.mention, set()).add(anchor.id)
-    missing = [m for m, ids in mentions.items() if not ids & set(path.path.nodes)]
+    missing = [m for m, ids in mentions.items() if not ids & nodes]
     if missing:
         return (f"What was found does not take into account: {', '.join(missing)}.",)
     verbs = verbs_of_time(shape.core) if shape.span else ()
-    rest = [word for word in unaccounted(shape.core, [path], noun) if word not in verbs]
+    rest = [word for word in unaccounted(shape.core, paths, noun) if word not in verbs]
     # The verb of a question is seldom the graph's own word.
     if len(rest) > 1:
         return (f"What was found may not take into account: {', '.join(rest)}.",)

@@ -108,12 +108,13 @@ def test_text_of_a_meeting() -> None:
     assert told == "person A made Ronin. person A made Ronin. The answer is person A."
 
 
-def example(index: int, chains: list[list[tuple[str, str, str]]], *ids: str) -> Row:
+def example(index: int, chains: list[list[tuple[str, str, str]]], *ids: str, key: str = "k") -> Row:
     """Give a row of the statement of patterns, the first answer with a path of each chain."""
     node = {"labels": ["__Entity__"], "properties": {}, "similarity": 0.0}
     walked = [
         [
-            {"source": s, "type": t, "target": e, "key": "k", "relationship": {"key": "k"}}
+            {"source": s, "type": t, "target": e, "key": (key := f"{s}-{t}-{e}")}
+            | {"relationship": {"key": key}}
             for s, t, e in chain
         ]
         for chain in chains
@@ -214,3 +215,37 @@ def test_other_questions_are_searched_for_as_ever(
     database = RecordingDatabase({**graph.answers, "retrieve/between": ()})
     result = ask(graph, SCORES, question=question, database=database, strategy="chains", **options)
     assert result.outcome in ("answered", "not_in_graph")
+
+
+def test_what_meets_is_counted() -> None:
+    ways = [[("ann", "DIRECTED", "y")], [("bob", "STARS_IN", "y")]]
+    question = "How many films did Ann direct with Bob in it?"
+    result, database = search([example(0, ways, "y")], question, top_k=2, max_depth=1)
+    assert result.shape["kind"] == "count"
+    assert [(a.kind, a.value, a.paths) for a in result.answers] == [("number", 1, (1, 2))]
+    assert [chain.start for chain in result.patterns[0].chains] == ["ann", "bob"]
+    # Once to see what meets, once to count it.
+    assert database.names.count("retrieve/answers") == 2
+    assert not any("ann" in warning or "bob" in warning for warning in result.warnings)
+
+
+def test_paths_that_are_read_whole_meet_too() -> None:
+    ways = [[("ann", "DIRECTED", "y")], [("bob", "STARS_IN", "y")]]
+    result, _ = search([example(0, ways, "y", "v")], strategy="both", top_k=3, max_depth=1)
+    assert nodes(result) == ["anny", "boby", "bobz"]
+    # All of them are given, also where no path is shown.
+    assert [(a.id, a.paths, a.pattern) for a in result.answers][:2] == [
+        ("y", (1, 2), 0),
+        ("v", (), 0),
+    ]
+    assert result.stats.round_trips == result.stats.depth + 4
+    # Without chains read, none are joined.
+    result, _ = search(strategy="paths", patterns=0)
+    assert BOTH not in {p.text for p in result.paths}
+
+
+@pytest.mark.parametrize("cut", [{}, {"expand_per_path": 1}])
+def test_paths_that_were_not_read_may_meet(cut: dict[str, Any]) -> None:
+    result, _ = search(strategy="both", patterns=0, max_depth=1, top_k=2, **cut)
+    # With one extension each, ann's is x and bob's is y: where they meet only a pattern would tell.
+    assert (nodes(result) == ["anny", "boby"]) == (not cut)
