@@ -5,7 +5,7 @@ Like a search, a generator of requests without I/O.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pathrag_gds.graph.database import Row
@@ -28,23 +28,34 @@ class Found:
 
 
 def ask_patterns(
-    session: Session, groups: Iterable[Group], named: Sequence[str], *, examples: int = 0
+    session: Session,
+    groups: Iterable[Group],
+    named: Sequence[str],
+    *,
+    unsure: Collection[tuple[Chain, ...]] = (),
+    examples: int = 0,
 ) -> Generator[Request, list[Row], Found]:
     """Make patterns of the best groups, and read their answers in one statement.
 
     A group of no hop has no query: the node itself is all there is. Nothing is asked where the time
-    is up. Chains that turn out not to meet are left out; of a question that has such groups twice
-    as many are asked, so that others can take their place.
+    is up. Chains that turn out not to meet are left out.
 
     Args:
         groups: Best first.
         named: Ids that the question names: they are no answers.
+        unsure: Chains of groups that may not meet: up to twice as many groups are asked, so that
+            others can take the place of these.
         examples: Answers of each that come with paths.
     """
     config, context = session.config, session.context
-    chosen = [group for group in groups if all(chain.steps for chain in group.chains)]
-    several = any(len(group.chains) > 1 for group in chosen)
-    chosen = chosen[: config.patterns * (2 if several else 1)]
+    chosen: list[Group] = []
+    sure = 0
+    for group in groups:
+        if sure == config.patterns or len(chosen) == 2 * config.patterns:
+            break
+        if all(chain.steps for chain in group.chains):
+            chosen.append(group)
+            sure += group.chains not in unsure
     if not chosen or session.partial:
         return Found()
     patterns = [

@@ -156,7 +156,10 @@ def _finish(session: Session, beam: Beam, found: Seeds) -> Steps:
     asked: Found | None = None
     if joined := _joined(session, beam, found):
         groups = merged(groups, joined)
-        asked = yield from ask_patterns(session, groups, named, examples=session.config.top_k)
+        unsure = {one.group.chains for one in joined if not one.conjunction.met}
+        asked = yield from ask_patterns(
+            session, groups, named, unsure=unsure, examples=session.config.top_k
+        )
         joined = proven(session, joined, asked)
         shown = place(session, joined, shown)
     sources: dict[str, Source] = {}
