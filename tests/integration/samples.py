@@ -45,6 +45,7 @@ _SLOTS: Mapping[str, str] = {
     "hash_property": "`text_hash`",
     "index": "`entity_embedding`",
     "filter": "",
+    "scope": "",
     "limit": "$cap",
     "types": "",
     "depth": "3",
