@@ -222,7 +222,7 @@ def split(
 def _subject(question: Question) -> str:
     if not question.answers:
         return question.text
-    return json.dumps([question.bucket, sorted(question.topics), sorted(question.answers)])
+    return json.dumps([sorted(question.topics), sorted(question.answers)])
 
 
 def _md5(text: str) -> str:
@@ -288,7 +288,7 @@ def plan(
         chosen = min(aims, count)
         return Plan(tuple(zip(kept, sizes, strict=True)), landmarks, held_out, chosen)
 
-    # More trials may make one more rung, and that costs less; so not every number need be tried.
+    # One trial more may make one more rung, which costs less, so every number is looked at.
     fitting = (of(count) for count in range(trials, -1, -1))
     found = next((p for p in fitting if budget is None or p.searches <= budget), None)
     if found is None:
