@@ -127,6 +127,11 @@ def write_files(folder: Path, tenant: str) -> None:
     (folder / "nodes.csv").write_text("\n".join(nodes) + "\n")
     (folder / "links.csv").write_text("\n".join(links) + "\n")
     (folder / "chunks.jsonl").write_text("".join(json.dumps(chunk) + "\n" for chunk in chunks))
+    asked = [
+        {"question": f"Where does {person} live?", "answers": [town]}
+        for person, town in zip(_PEOPLE, _TOWNS, strict=True)
+    ]
+    (folder / "questions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in asked))
     told = json.loads(json.dumps(TABLES).replace("First.", own).replace("Central.", own))
     write(folder / "graphrag", told)
     (folder / "nano").mkdir()
@@ -170,6 +175,10 @@ COMMANDS: Mapping[str, _Words] = {
     "schema refresh": _with(),
     "schema show": _with(),
     "train": _with("--adapt", "--remove"),
+    "tune": lambda folder: [
+        *(str(folder / "questions.jsonl"), "--output", str(folder / "tune")),
+        *("--trials", "0", "--holdout", "0.5", "--max-depth", "1"),
+    ],
 }
 # The same command in other ways, which show other things.
 FURTHER: Mapping[str, tuple[str, list[str]]] = {
