@@ -31,12 +31,17 @@ from pathrag_gds.types import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pathrag_gds.answer.ask import AskMethod
     from pathrag_gds.answer.generate import GeneratedAnswer
     from pathrag_gds.answer.methods import FusedResult, FusionOptions, Method
     from pathrag_gds.answer.prompt import CountTokens, Order, PathPrompt
+    from pathrag_gds.answer.sources import SourcedAnswer
+    from pathrag_gds.communities.detect import Detection
+    from pathrag_gds.communities.report import ReportSummary
     from pathrag_gds.communities.search import CommunityResult
     from pathrag_gds.config import Settings
     from pathrag_gds.graph.database import Database
+    from pathrag_gds.graph.gds_client import CommunityAlgorithm
     from pathrag_gds.models.encoder import Encoder
     from pathrag_gds.models.llm import LLM
     from pathrag_gds.models.reranker import Reranker
@@ -499,6 +504,184 @@ class PathRAG:
                 count_tokens=count_tokens,
             )
             return generate_answer(result, prompt, llm, on_text=on_text, stream=stream)
+
+    def ask_by(
+        self,
+        question: str,
+        *,
+        method: AskMethod = "auto",
+        fusion: FusionOptions | None = None,
+        reports: int | None = None,
+        concurrency: int = 4,
+        llm: LLM | None = None,
+        on_text: Callable[[str], None] | None = None,
+        stream: bool = True,
+        tenant: str | None = None,
+        config: SearchConfig | None = None,
+        start_ids: Sequence[str] = (),
+        order: Order = "ascending",
+        budget: int = DEFAULT_BUDGET,
+        chunk_budget: int = DEFAULT_CHUNK_BUDGET,
+        count_tokens: CountTokens | None = None,
+        **overrides: Any,
+    ) -> GeneratedAnswer | SourcedAnswer:
+        """Let a language model answer by a method, or by the one that fits the question.
+
+        Example::
+
+            answer = rag.ask_by("What are the main themes of the story?")
+            print(answer.reason, answer.text, [source.title for source in answer.cited])
+
+        Args:
+            question: And ``tenant``, ``config``, ``start_ids``, ``**overrides``: see
+                :meth:`search`.
+            method: ``path``: as :meth:`ask`. ``community``: from the best reports and the texts
+                that they lead to. ``hybrid``: from paths and texts, see :meth:`query`. ``global``:
+                from many reports, each part of them asked for its points, these for the answer.
+                ``auto``: ``global`` where the question is about a whole and there are reports,
+                ``path`` where paths answer, else ``hybrid``; the answer's ``reason`` says which.
+            fusion: Of ``community`` and ``hybrid``.
+            reports: That ``global`` reads at most; by default 32.
+            concurrency: Requests of ``global`` at a time.
+            llm: And ``on_text``, ``stream``: see :meth:`ask`.
+            order: And ``budget``, ``chunk_budget``, ``count_tokens``: see :meth:`prompt_of`. The
+                prompts of methods other than ``path`` take at most both budgets together.
+
+        Raises:
+            ConfigError: As for :meth:`ask`; the method is unknown; or ``community`` and ``global``
+                find no communities or no reports.
+            EncoderMismatch: The vectors in the database are of another encoder.
+            DatabaseError: The server refused or failed a statement.
+            LLMError: The model does not answer, or its answer broke off.
+            MissingExtra: The extra ``llm`` is not installed.
+        """
+        from pathrag_gds.answer.ask import Asking, answer_by, has_reports, reports_of
+        from pathrag_gds.answer.generate import generate_answer
+        from pathrag_gds.answer.methods import FusionOptions
+
+        check_prompt_options(order=order, budget=budget, chunk_budget=chunk_budget)
+        if not question.strip():
+            raise ConfigError("The question is empty.", hint='Ask one: "Who is Jane?"')
+        writer = llm or self.llm or self._configured_llm()
+        searched = (config or self.config).with_(**overrides)
+        named = self._tenant(tenant)
+        options = fusion or FusionOptions()
+
+        def from_paths(result: SearchResult) -> GeneratedAnswer:
+            prompt = self.prompt_of(
+                result,
+                order=order,
+                budget=budget,
+                chunk_budget=chunk_budget,
+                count_tokens=count_tokens,
+            )
+            return generate_answer(result, prompt, writer, on_text=on_text, stream=stream)
+
+        asking = Asking(
+            question=question,
+            tenant=named,
+            search=lambda: self.search(
+                question, tenant=named, config=searched, start_ids=start_ids
+            ),
+            from_paths=from_paths,
+            communities=lambda: self.query(
+                question, method="community", tenant=named, config=searched, fusion=options
+            ),
+            fused=lambda: self.query(
+                question,
+                method="hybrid",
+                tenant=named,
+                config=searched,
+                start_ids=start_ids,
+                fusion=options,
+            ),
+            reports=lambda: reports_of(
+                self.database, self.encoder, question, named, reports, options.scorer
+            ),
+            has_reports=lambda: has_reports(self.database, named),
+            llm=writer,
+            count_tokens=count_tokens or self.encoder.count_tokens,
+            budget=budget + chunk_budget,
+            concurrency=concurrency,
+            on_text=on_text,
+            stream=stream,
+        )
+        with telemetry.span("pathrag.ask", tenant=named):
+            return answer_by(asking, method)
+
+    def detect_communities(
+        self,
+        *,
+        tenant: str | None = None,
+        algorithm: CommunityAlgorithm = "louvain",
+        seed: int | None = None,
+        gamma: float | None = None,
+        weight_property: str = "",
+        min_size: int = 3,
+    ) -> Detection:
+        """Find communities, in the place of those that the tenant has.
+
+        Args:
+            algorithm: And all others: see
+                :func:`pathrag_gds.communities.detect.detect_communities`.
+
+        Raises:
+            ConfigError: An option is out of range, or goes with another algorithm.
+            GdsMissing: The server has no Graph Data Science.
+            DatabaseError: The server refused or failed a statement.
+        """
+        from pathrag_gds.communities.detect import detect_communities
+
+        return detect_communities(
+            self.database,
+            tenant=self._tenant(tenant),
+            algorithm=algorithm,
+            seed=seed,
+            gamma=gamma,
+            weight_property=weight_property,
+            min_size=min_size,
+        )
+
+    def report_communities(
+        self,
+        *,
+        tenant: str | None = None,
+        llm: LLM | None = None,
+        budget: int = DEFAULT_BUDGET,
+        concurrency: int = 4,
+        lenient: bool = False,
+    ) -> ReportSummary:
+        """Report on each community that has no report or has changed, and embed the reports.
+
+        Args:
+            llm: Who writes; by default the object's. Without one the reports are extracts of the
+                graph: settings are not looked at, so that nothing is sent unasked.
+            budget: And all others: see
+                :func:`pathrag_gds.communities.report.report_communities`.
+
+        Returns:
+            What was written; its ``error()`` tells of communities that could not be reported on.
+
+        Raises:
+            ConfigError: The tenant has no communities, or an option is out of range.
+            DatabaseError: The server refused or failed a statement.
+        """
+        from pathrag_gds.communities.report import report_communities
+        from pathrag_gds.ingest.embed import embed
+
+        named = self._tenant(tenant)
+        writer = llm or self.llm
+        done = report_communities(
+            self.database,
+            tenant=named,
+            llm=writer,
+            count_tokens=self.encoder.count_tokens if writer else None,
+            budget=budget,
+            concurrency=concurrency,
+            lenient=lenient,
+        )
+        embed(self.database, self.encoder, tenant=named, roles=("community",))
+        return done
 
     def save_pattern(
         self, source: SearchResult | Pattern, name: str, *, replace: bool = False

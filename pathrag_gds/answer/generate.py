@@ -9,7 +9,7 @@ no model is asked.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,15 @@ if TYPE_CHECKING:
     from pathrag_gds.models.llm import LLM
     from pathrag_gds.types import Outcome, RankedPath, SearchResult
 
-__all__ = ["GeneratedAnswer", "Sentence", "citations_of", "generate_answer", "read_answer"]
+__all__ = [
+    "GeneratedAnswer",
+    "Sentence",
+    "citations_of",
+    "generate_answer",
+    "read_answer",
+    "read_sentences",
+    "says_nothing",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +72,7 @@ class GeneratedAnswer:
         prompt: What the model was asked.
         result: Of the search.
         warnings: Of the search, and what is wrong with the answer.
+        reason: Why it was answered from paths; empty where that was asked for.
     """
 
     text: str
@@ -74,6 +83,7 @@ class GeneratedAnswer:
     prompt: PathPrompt
     result: SearchResult
     warnings: tuple[str, ...] = ()
+    reason: str = ""
 
     @property
     def cited(self) -> tuple[RankedPath, ...]:
@@ -95,6 +105,7 @@ class GeneratedAnswer:
         """Give the JSON of the search's result with ``generated`` added."""
         return {
             **self.result.to_dict(),
+            **({"reason": self.reason} if self.reason else {}),
             "generated": {
                 "text": self.text,
                 "outcome": self.outcome,
@@ -188,10 +199,10 @@ def read_answer(
     text = text.strip()
     known = prompt.numbered
     names = {node.name for path in known.values() for node in path.nodes}
-    sentences = tuple(_read_sentence(s, known) for s in _sentences(text, names))
+    sentences = read_sentences(text, known, names)
     cut_short = finish not in ("", "stop")
     outcome: Outcome = "answered"
-    if _says_nothing(text):
+    if says_nothing(text):
         outcome = "not_in_graph"
     elif cut_short or result.outcome == "partial":
         outcome = "partial"
@@ -251,17 +262,29 @@ def citations_of(text: str) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def _read_sentence(text: str, known: Mapping[int, RankedPath]) -> Sentence:
+def read_sentences(
+    text: str, known: Collection[int], names: Collection[str] = ()
+) -> tuple[Sentence, ...]:
+    """Split an answer into sentences, each with the numbers that it cites.
+
+    Args:
+        known: Numbers that may be cited.
+        names: That keep the points that they have.
+    """
+    return tuple(_read_sentence(s, known) for s in _sentences(text, names))
+
+
+def _read_sentence(text: str, known: Collection[int]) -> Sentence:
     cited = citations_of(text)
     return Sentence(
         text,
         paths=tuple(n for n in cited if n in known),
         unknown=tuple(n for n in cited if n not in known),
-        is_claim=not (text.startswith("#") or text.endswith((":", ":**")) or _says_nothing(text)),
+        is_claim=not (text.startswith("#") or text.endswith((":", ":**")) or says_nothing(text)),
     )
 
 
-def _says_nothing(text: str) -> bool:
+def says_nothing(text: str) -> bool:
     """Whether a text says no more than that the graph does not say."""
     return words(_CITATION.sub("", text)) == words(NOT_IN_GRAPH)
 

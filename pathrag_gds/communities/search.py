@@ -39,11 +39,13 @@ from pathrag_gds.models.encoder import Encoder
 from pathrag_gds.types import Entity
 
 __all__ = [
+    "ChosenReports",
     "CommunityResult",
     "FoundChunk",
     "FoundCommunity",
     "FoundEntity",
     "Scorer",
+    "choose_reports",
     "search_communities",
 ]
 
@@ -238,6 +240,79 @@ def _search(
     span: telemetry.Span,
 ) -> CommunityResult:
     started = time.perf_counter()
+    chosen = choose_reports(db, encoder, question, tenant=tenant, count=communities, scorer=scorer)
+    warnings = list(chosen.warnings)
+    scores = [found.score for found in chosen.communities]
+    reports = [found.report for found in chosen.communities]
+    seeds = {seed.id: seed for seed in collect_seeds(scores, reports)}
+    entities = _entities(db, tenant, seeds, hops)
+    chunks = _chunks(db, tenant, entities, top_k)
+    span.set(
+        scorer=chosen.scorer,
+        communities_matched=len(scores),
+        seeds_n=sum(not found.hops for found in entities),
+        neighbors_n=sum(found.hops > 0 for found in entities),
+        chunks_out=len(chunks),
+    )
+    span.tell(titles=[report.title for report in reports])
+    if scores and not chunks:
+        warnings.append("No entity of these communities says which text it was read from.")
+    return CommunityResult(
+        question=question,
+        tenant=tenant,
+        outcome="answered" if scores else "not_in_graph",
+        run=chosen.run,
+        scorer=chosen.scorer,
+        communities=chosen.communities,
+        entities=entities,
+        chunks=chunks,
+        warnings=tuple(warnings),
+        millis=round((time.perf_counter() - started) * 1000, 1),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenReports:
+    """The reports that have most to do with a question.
+
+    Attributes:
+        run: That found their communities.
+        scorer: How they were compared with the question.
+        communities: The best first; none where no report has to do with the question.
+        most: How many reports there are.
+        warnings: What the choice lacks, and why.
+    """
+
+    run: str
+    scorer: Literal["cosine", "overlap"]
+    communities: tuple[FoundCommunity, ...]
+    most: int
+    warnings: tuple[str, ...] = ()
+
+
+def choose_reports(
+    db: QueryRunner,
+    encoder: Encoder,
+    question: str,
+    *,
+    tenant: str = DEFAULT_TENANT,
+    count: int = 3,
+    scorer: Scorer = "auto",
+) -> ChosenReports:
+    """Choose the communities whose reports have most to do with a question; ties by id.
+
+    Args:
+        encoder: The one that the reports were embedded with; not used by ``overlap``.
+        count: How many at most, at least 1.
+        scorer: How reports are compared with the question.
+
+    Raises:
+        ConfigError: The tenant has no communities or no reports, the count is below 1, or
+            ``cosine`` is asked for and no report has a vector.
+        EncoderMismatch: The reports were embedded by another encoder.
+        DatabaseError: The server failed.
+    """
+    _check(count=(count, 1))
     run = str(require_run(db, tenant)["id"])
     stored = {c.id: c for c in read_communities(db, tenant, run) if c.report is not None}
     reports = {id_: c.report for id_, c in stored.items() if c.report is not None}
@@ -248,31 +323,9 @@ def _search(
         )
     warnings: list[str] = []
     scores, by = _scores(db, encoder, question, tenant, run, reports, scorer, warnings)
-    chosen = choose_communities(scores, communities)
-    seeds = {seed.id: seed for seed in collect_seeds(chosen, reports.values())}
-    entities = _entities(db, tenant, seeds, hops)
-    chunks = _chunks(db, tenant, entities, top_k)
-    span.set(
-        scorer=by,
-        communities_matched=len(scores),
-        seeds_n=sum(not found.hops for found in entities),
-        neighbors_n=sum(found.hops > 0 for found in entities),
-        chunks_out=len(chunks),
-    )
-    span.tell(titles=[reports[score.community_id].title for score in chosen])
-    if chosen and not chunks:
-        warnings.append("No entity of these communities says which text it was read from.")
-    return CommunityResult(
-        question=question,
-        tenant=tenant,
-        outcome="answered" if chosen else "not_in_graph",
-        run=run,
-        scorer=by,
-        communities=tuple(_found(chosen, stored, reports)),
-        entities=entities,
-        chunks=chunks,
-        warnings=tuple(warnings),
-        millis=round((time.perf_counter() - started) * 1000, 1),
+    chosen = choose_communities(scores, count)
+    return ChosenReports(
+        run, by, tuple(_found(chosen, stored, reports)), len(reports), tuple(warnings)
     )
 
 

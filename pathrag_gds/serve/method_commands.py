@@ -13,7 +13,13 @@ from pathrag_gds.serve.options import read_connection, read_search
 if TYPE_CHECKING:
     from pathrag_gds.answer.methods import FusionOptions
 
-__all__ = ["method_options", "query_by_method", "read_fusion", "refuse_method_options"]
+__all__ = [
+    "ask_method_options",
+    "method_options",
+    "query_by_method",
+    "read_fusion",
+    "refuse_method_options",
+]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -24,6 +30,7 @@ _OWN: Mapping[str, tuple[str, ...]] = {
     "scorer": ("community", "hybrid"),
     "reach": ("hybrid", "vector"),
     "ranking_weight": ("hybrid",),
+    "k": ("hybrid",),
 }
 
 
@@ -67,7 +74,46 @@ def method_options(command: Command) -> Command:
             metavar="NAME=NUMBER",
             callback=_weights,
             help="With --method hybrid: how much a ranking counts, 0 leaves it out; of path "
-            "[default: 2], community [0.5], vector [1] and text [1]. Repeat the option for more.",
+            "[default: 2], community [1], vector [1] and text [0.5]. Repeat the option for more.",
+        ),
+        click.option(
+            "--fusion-k",
+            "k",
+            type=click.FloatRange(min=0),
+            help="With --method hybrid: a place counts weight / (k + rank).  [default: 5]",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def ask_method_options(command: Command) -> Command:
+    """Add ``--method`` of ``pathrag ask``, and what goes with the methods other than ``path``."""
+    options = (
+        click.option(
+            "--method",
+            type=click.Choice(["path", "community", "hybrid", "global", "auto"]),
+            default="path",
+            show_default=True,
+            help="What the model reads: paths; the best reports on communities and their texts; "
+            "paths and texts; many reports, part by part; or what fits the question.",
+        ),
+        click.option(
+            "--communities",
+            type=click.IntRange(min=1),
+            help="With --method community, hybrid, global or auto: reports at most.  [default: 3; "
+            "of global: 32]",
+        ),
+        click.option(
+            "--scorer",
+            type=click.Choice(["auto", "cosine", "overlap"]),
+            help="With the same: how reports are compared with the question.  [default: auto]",
+        ),
+        click.option(
+            "--concurrency",
+            type=click.IntRange(min=1),
+            help="With --method global or auto: requests to the model at a time.  [default: 4]",
         ),
     )
     for option in reversed(options):
@@ -88,16 +134,26 @@ def _weights(ctx: click.Context, param: click.Parameter, values: Iterable[str]) 
     return weights
 
 
-def refuse_method_options(options: Mapping[str, Any]) -> None:
+_OF_ASK: Mapping[str, tuple[str, ...]] = {
+    "communities": ("community", "hybrid", "global", "auto"),
+    "scorer": ("community", "hybrid", "global", "auto"),
+    "concurrency": ("global", "auto"),
+}
+
+
+def refuse_method_options(options: Mapping[str, Any], *, ask: bool = False) -> None:
     """Refuse an option of another method than the one that is asked for.
+
+    Args:
+        ask: Of ``pathrag ask``, not of ``pathrag query``.
 
     Raises:
         UsageError: An option is given that does not go with the method.
     """
     method = options["method"]
-    for name, methods in _OWN.items():
+    for name, methods in (_OF_ASK if ask else _OWN).items():
         if options.get(name) not in (None, {}) and method not in methods:
-            flag = name.replace("_", "-")
+            flag = "fusion-k" if name == "k" else name.replace("_", "-")
             raise click.UsageError(f"--{flag} goes with --method {' or '.join(methods)}.")
 
 
@@ -111,7 +167,7 @@ def read_fusion(options: Mapping[str, Any]) -> FusionOptions:
 
     given = {
         name: options[name]
-        for name in ("communities", "hops", "scorer", "reach")
+        for name in ("communities", "hops", "scorer", "reach", "k")
         if options.get(name) is not None
     }
     return FusionOptions(weights=options.get("ranking_weight") or {}, **given)

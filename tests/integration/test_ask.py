@@ -13,10 +13,12 @@ from click.testing import CliRunner, Result
 
 from cli import cli
 from pathrag_gds import PathRAG
+from pathrag_gds.answer.overview import MAP_SYSTEM, REDUCE_SYSTEM
 from pathrag_gds.answer.prompt import NOT_IN_GRAPH, SYSTEM
+from pathrag_gds.communities import detect_communities, report_communities
 from pathrag_gds.config import Connection, Endpoint
 from pathrag_gds.graph.database import Database
-from pathrag_gds.ingest import load_files
+from pathrag_gds.ingest import embed, load_files
 from pathrag_gds.models.encoder import load_encoder
 from pathrag_gds.models.llm import ChatClient, ChatOptions
 from pathrag_gds.models.reranker import load_reranker
@@ -136,3 +138,102 @@ def test_instructions_in_a_description_are_not_followed(
     assert "HACKED" not in done.stdout.split("\n\n")[0]
     assert done.stdout.splitlines()[0].startswith("Bob sleeps in Kitchen [1].")
     assert done.exit_code == 0
+
+
+def reports_reader(handler: BaseHTTPRequestHandler, endpoint: ScriptedEndpoint) -> None:
+    """Draw one point of each report that is shown; answer with the points, or the first source."""
+    system, user = (message["content"] for message in endpoint.asked[-1].body["messages"])
+    shown = re.findall(r"(?m)^\[(\d+)\] \((\w+)\) (.{0,40})", user)
+    if system == MAP_SYSTEM:
+        lines = [f"{90 - int(number)}: Report {number} says so [{number}]." for number, *_ in shown]
+        streams("\n".join(lines))(handler, endpoint)
+    elif system == REDUCE_SYSTEM:
+        numbers = re.findall(r"\[(\d+)\]$", user, re.M)
+        streams(f"This is the whole [{numbers[0]}]", f"[{numbers[-1]}]. And this [99].")(
+            handler, endpoint
+        )
+    else:
+        streams(f"The first says it [{shown[0][0]}].")(handler, endpoint)
+
+
+def told_of(db: Database) -> None:
+    detect_communities(db, min_size=3)
+    report_communities(db)
+    embed(db, load_encoder(None), roles=("community",))
+
+
+def test_a_question_about_the_whole_is_answered_from_many_reports(demo: Database, ask: Ask) -> None:
+    told_of(demo)
+    asked = "What are the main themes of the story?"
+    with serving(reports_reader) as endpoint:
+        done = ask(
+            endpoint, asked, "--method", "auto", "--budget", "600", "--chunk-budget", "0",
+            "--concurrency", "2", "--json",
+        )  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["method"], told["outcome"]) == ("global", "answered")
+    assert told["reason"] == ('global: it asks for what a whole is about ("main themes")')
+    # Each part once, then the points of all.
+    assert told["generated"]["requests"] == len(endpoint.asked) > 2
+    systems = [request.body["messages"][0]["content"] for request in endpoint.asked]
+    assert (systems[:-1], systems[-1]) == ([MAP_SYSTEM] * (len(systems) - 1), REDUCE_SYSTEM)
+    count = load_encoder(None).count_tokens
+    for request in endpoint.asked:
+        assert sum(count(message["content"]) for message in request.body["messages"]) <= 600
+    numbers = {source["number"]: source["id"] for source in told["sources"]}
+    assert set(told["generated"]["cited"]) <= numbers.keys()
+    assert told["generated"]["cited"][0] == 1
+    assert told["generated"]["unknown"] == [99]
+    assert "The answer cites [99], which the sources do not have." in done.stderr
+
+
+def test_auto_answers_from_paths_where_they_answer_else_from_texts(
+    demo: Database, ask: Ask
+) -> None:
+    with serving(reader) as endpoint:
+        shown = ask(endpoint, MILK, *COSINE, "--method", "auto").stdout
+    assert shown.splitlines()[-1].startswith("By path: paths answer it with a confidence of ")
+    with serving(reports_reader) as endpoint:
+        done = ask(endpoint, MILK, *COSINE, "--method", "auto", "--min-score", "1")
+    assert done.exit_code == 0, done.stderr
+    assert "no path answers it, so texts and paths are read together" in done.stdout.replace(
+        "\n", " "
+    )
+
+
+@pytest.mark.parametrize("method", ["community", "hybrid"])
+def test_other_methods_cite_what_they_read(demo: Database, ask: Ask, method: str) -> None:
+    told_of(demo)
+    with serving(reports_reader) as endpoint:
+        done = ask(endpoint, MILK, *COSINE, "--method", method, "--json")
+    assert done.exit_code == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["generated"]["text"] == "The first says it [1]."
+    kind = "report" if method == "community" else "path"
+    assert (told["method"], told["sources"][0]["kind"]) == (method, kind)
+    assert told["generated"]["requests"] == len(endpoint.asked) == 1
+
+
+def test_what_a_method_lacks_is_said(migrated: Database, ask: Ask) -> None:
+    with serving(reader) as endpoint:
+        done = ask(endpoint, "Who?", "--method", "global")
+        assert "Find them: pathrag communities detect" in done.stderr
+        assert done.exit_code != 0
+        assert "--concurrency goes with --method global or auto." in (
+            ask(endpoint, "Who?", "--concurrency", "2").stderr
+        )
+    assert endpoint.asked == []
+
+
+def test_the_library_detects_reports_and_answers(demo: Database) -> None:
+    rag = PathRAG(demo, encoder=load_encoder(None))
+    found = rag.detect_communities(min_size=3)
+    assert found.communities
+    done = rag.report_communities()
+    assert (done.model, done.failures) == ("", ())
+    with serving(reports_reader) as endpoint:
+        llm = ChatClient(Endpoint(endpoint.base_url, "tiny"))
+        answer = rag.ask_by("Give an overview.", llm=llm, reports=4)
+    assert answer.reason == 'global: it asks for a summary ("overview")'
+    assert [source.kind for source in getattr(answer, "cited", ())] == ["report"]

@@ -156,24 +156,25 @@ def places(result: FusedResult) -> dict[str, list[tuple[str, int]]]:
 
 def test_hybrid_adds_the_shares_of_its_rankings() -> None:
     result, db = fused()
-    # path: c4, c1, c5; vector: c2, c1; text: c1, c3. Path counts twice.
-    # c1: 2/62 + 1/62 + 1/61; c4: 2/61; c5: 2/63; c2: 1/61; c3: 1/62.
+    # path: c4 and c1, both 1/61 (bob is on the second, too: 1/61 + 1/62), so c1, c4, c5;
+    # vector: c2, c1; text: c1, c3. A place counts weight / (5 + rank), text by a half.
+    # c1: 2/6 + 1/7 + 0.5/6; c4: 2/7; c5: 2/8; c2: 1/6; c3: 0.5/7.
     assert [(p.id, p.score) for p in result.passages] == [
-        ("c1", round(3 / 62 + 1 / 61, 9)),
-        ("c4", round(2 / 61, 9)),
-        ("c5", round(2 / 63, 9)),
+        ("c1", round(2 / 6 + 1 / 7 + 0.5 / 6, 9)),
+        ("c4", round(2 / 7, 9)),
+        ("c5", round(2 / 8, 9)),
     ]
     assert places(result) == {
-        "c1": [("path", 2), ("vector", 2), ("text", 1)],
-        "c4": [("path", 1)],
+        "c1": [("path", 1), ("vector", 2), ("text", 1)],
+        "c4": [("path", 2)],
         "c5": [("path", 3)],
     }
     # path: bed, mat (the answers), bob; vector: bob, ann; text: bob.
-    # bob: 2/63 + 2/61; bed: 2/61; mat: 2/62.
+    # bob: 2/8 + 1/6 + 0.5/6; bed: 2/6; mat: 2/7.
     assert [(e.id, e.name, e.score) for e in result.entities] == [
-        ("bob", "BOB", round(2 / 63 + 2 / 61, 9)),
-        ("bed", "BED", round(2 / 61, 9)),
-        ("mat", "MAT", round(2 / 62, 9)),
+        ("bob", "BOB", round(2 / 8 + 1.5 / 6, 9)),
+        ("bed", "BED", round(2 / 6, 9)),
+        ("mat", "MAT", round(2 / 7, 9)),
     ]
     assert [(p.text, p.document) for p in result.passages] == [
         ("Bob sleeps.", "d"),
@@ -186,7 +187,7 @@ def test_hybrid_adds_the_shares_of_its_rankings() -> None:
     assert [(r.name, r.weight, r.entities, r.passages) for r in result.rankings] == [
         ("path", 2.0, 3, 3),
         ("vector", 1.0, 2, 2),
-        ("text", 1.0, 1, 2),
+        ("text", 0.5, 1, 2),
     ]
 
 
@@ -203,11 +204,11 @@ def test_answers_are_those_of_paths_that_pass_the_threshold() -> None:
     assert [answer["id"] for answer in told["answers"]] == ["bed"]
     assert [path["rank"] for path in told["paths"]] == [1]
     assert (told["method"], told["outcome"]) == ("hybrid", "answered")
-    assert told["config"]["weights"] == {"path": 2.0, "community": 0.5, "vector": 1.0, "text": 1.0}
+    assert told["config"]["weights"] == {"path": 2.0, "community": 1.0, "vector": 1.0, "text": 0.5}
     assert told["passages"][0]["rankings"][0] == {
         "name": "path",
-        "rank": 2,
-        "share": round(2 / 62, 9),
+        "rank": 1,
+        "share": round(2 / 6, 9),
     }
     assert set(searched().to_dict()) <= set(told)
 
@@ -254,11 +255,15 @@ def test_an_empty_tenant_asks_nothing_and_says_why() -> None:
     assert "has no texts" in result.warnings[0]
 
 
-def test_the_ranking_of_paths_gives_hops_then_nodes_that_few_texts_tell_of() -> None:
+def test_the_ranking_of_paths_points_to_what_few_chunks_tell() -> None:
     wide = entity("usa", "a", "b", "c", "d")
     path = ranked(1, 0.5, wide, entity("bob", "c1"), entity("bed", "c2", "c3"), chunk="c9")
-    assert list(passages_of_paths([path])) == ["c9", "c9", "c1", "c2", "c3"]
-    assert list(passages_of_paths([ranked(1, 0.5, entity("bob", "c1"))])) == ["c1"]
+    # In 61sts: c1 and c9 1, c2 and c3 1/2, a to d 1/4; ties by id.
+    assert passages_of_paths([path]) == ("c1", "c9", "c2", "c3", "a", "b", "c", "d")
+    # The second path adds 1/62 to c2, which then has 0.5/61 + 1/62.
+    second = ranked(2, 0.4, entity("cot", "c2"))
+    assert passages_of_paths([path, second])[:3] == ("c2", "c1", "c9")
+    assert passages_of_paths([ranked(1, 0.5, entity("bob"))]) == ()
 
 
 def test_a_threshold_counts_ranks_and_patterns_anew() -> None:
@@ -289,6 +294,7 @@ def test_a_threshold_counts_ranks_and_patterns_anew() -> None:
         ({"weights": {"path": -1.0}}, "'path' is at least 0, not -1.0"),
         ({"weights": {"path": float("nan")}}, "'path' is at least 0"),
         ({"weights": dict.fromkeys(("path", "community", "vector", "text"), 0.0)}, "nothing"),
+        ({"k": -1.0}, "k must be at least 0"),
         ({"reach": 0}, "reach must be at least 1"),
         ({"hops": 4}, "hops must be at most 3"),
     ],

@@ -81,7 +81,7 @@ def fused(setting: Setting, name: str = "hybrid", options: FusionOptions | None 
         setting.encoder.fingerprint,
         setting.reranker.fingerprint,
         options.weights_of("hybrid"),
-        (options.reach, options.communities, options.hops, options.scorer),
+        (options.k, options.reach, options.communities, options.hops, options.scorer),
     ]
     return Fused(
         name,
