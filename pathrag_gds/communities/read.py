@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from pathrag_gds.types import Entity
 __all__ = [
     "StoredCommunity",
     "properties_of",
+    "read_chosen",
     "read_communities",
     "read_content",
     "read_entities",
@@ -69,7 +70,23 @@ def read_communities(db: QueryRunner, tenant: str, run: str) -> tuple[StoredComm
 
     Ties are broken by id.
     """
-    rows = db.run(load("communities/read_communities"), tenant=tenant, run=run)
+    return _stored(tenant, db.run(load("communities/read_communities"), tenant=tenant, run=run))
+
+
+def read_chosen(
+    db: QueryRunner, tenant: str, run: str, ids: Sequence[str]
+) -> tuple[StoredCommunity, ...]:
+    """Read some communities of a run, in the order of :func:`read_communities`.
+
+    An id that is none of the run's is left out; without ids nothing is asked.
+    """
+    if not ids:
+        return ()
+    rows = db.run(load("communities/read_chosen"), tenant=tenant, run=run, ids=list(ids))
+    return _stored(tenant, rows)
+
+
+def _stored(tenant: str, rows: Iterable[Row]) -> tuple[StoredCommunity, ...]:
     found = [
         StoredCommunity(
             row["id"],

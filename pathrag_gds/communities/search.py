@@ -16,6 +16,7 @@ from pathrag_gds import telemetry
 from pathrag_gds.answer.fuse import FUSION_K
 from pathrag_gds.communities.read import (
     StoredCommunity,
+    read_chosen,
     read_communities,
     read_entities,
     require_run,
@@ -314,58 +315,36 @@ def choose_reports(
     """
     _check(count=(count, 1))
     run = str(require_run(db, tenant)["id"])
-    stored = {c.id: c for c in read_communities(db, tenant, run) if c.report is not None}
-    reports = {id_: c.report for id_, c in stored.items() if c.report is not None}
-    if not reports:
-        raise ConfigError(
-            f"The communities of tenant {tenant!r} have no reports yet.",
-            hint="Write them: pathrag communities report",
-        )
-    warnings: list[str] = []
-    scores, by = _scores(db, encoder, question, tenant, run, reports, scorer, warnings)
-    chosen = choose_communities(scores, count)
-    return ChosenReports(
-        run, by, tuple(_found(chosen, stored, reports)), len(reports), tuple(warnings)
-    )
-
-
-def _check(**options: tuple[int, int]) -> None:
-    for name, (value, least) in options.items():
-        if value < least:
-            raise ConfigError(f"{name} must be at least {least}, not {value}.")
-
-
-def _scores(
-    db: QueryRunner,
-    encoder: Encoder,
-    question: str,
-    tenant: str,
-    run: str,
-    reports: Mapping[str, CommunityReport],
-    scorer: Scorer,
-    warnings: list[str],
-) -> tuple[tuple[CommunityScore, ...], Literal["cosine", "overlap"]]:
-    cosines = {} if scorer == "overlap" else _cosines(db, encoder, question, tenant, run)
-    if cosines:
-        if without := len(reports.keys() - cosines.keys()):
-            warnings.append(f"{without} reports have no vector yet. Run: pathrag embed")
-        return score_by_cosine({id_: c for id_, c in cosines.items() if id_ in reports}), "cosine"
+    if scorer != "overlap":
+        by_vector = _by_cosine(db, encoder, question, tenant, run, count)
+        if by_vector is not None:
+            return by_vector
     if scorer == "cosine":
         raise ConfigError(
             f"No report of tenant {tenant!r} has a vector.", hint="Run: pathrag embed"
         )
-    if scorer == "auto":
-        warnings.append("No report has a vector, so words are compared. Run: pathrag embed")
-    names = _names(db, tenant, {id_ for r in reports.values() for id_ in r.key_entities})
-    return score_by_overlap(question, [terms_of(r, names) for r in reports.values()]), "overlap"
+    stored = {c.id: c for c in read_communities(db, tenant, run) if c.report is not None}
+    reports = [c.report for c in stored.values() if c.report is not None]
+    _require_reports(tenant, len(reports))
+    names = _names(db, tenant, {id_ for report in reports for id_ in report.key_entities})
+    scores = score_by_overlap(question, [terms_of(report, names) for report in reports])
+    warnings = ["No report has a vector, so words are compared. Run: pathrag embed"]
+    return ChosenReports(
+        run,
+        "overlap",
+        _found(choose_communities(scores, count), stored),
+        len(reports),
+        tuple(warnings) if scorer == "auto" else (),
+    )
 
 
-def _cosines(
-    db: QueryRunner, encoder: Encoder, question: str, tenant: str, run: str
-) -> dict[str, float]:
+def _by_cosine(
+    db: QueryRunner, encoder: Encoder, question: str, tenant: str, run: str, count: int
+) -> ChosenReports | None:
+    """Choose by vectors, and read the chosen reports alone; None where no report has a vector."""
     record = vector_record(db, "community")
     if record is None:
-        return {}
+        return None
     if record.fingerprint != encoder.fingerprint:
         raise EncoderMismatch(
             f"The reports were embedded by {record.encoder!r}, not by {encoder.name!r}.",
@@ -376,10 +355,34 @@ def _cosines(
         tenant=tenant,
         run=run,
         property=record.property,
-        question=encoder.encode([question])[0].tolist(),
+        question=[float(x) for x in encoder.encode([question])[0]],
     )
+    _require_reports(tenant, len(rows))
     # The server's arithmetic may go a little beyond.
-    return {row["id"]: min(1.0, max(-1.0, row["cosine"])) for row in rows}
+    cosines = {
+        row["id"]: min(1.0, max(-1.0, row["cosine"])) for row in rows if row["cosine"] is not None
+    }
+    if not cosines:
+        return None
+    chosen = choose_communities(score_by_cosine(cosines), count)
+    stored = {c.id: c for c in read_chosen(db, tenant, run, [s.community_id for s in chosen])}
+    without = len(rows) - len(cosines)
+    warnings = (f"{without} reports have no vector yet. Run: pathrag embed",) if without else ()
+    return ChosenReports(run, "cosine", _found(chosen, stored), len(rows), warnings)
+
+
+def _require_reports(tenant: str, count: int) -> None:
+    if not count:
+        raise ConfigError(
+            f"The communities of tenant {tenant!r} have no reports yet.",
+            hint="Write them: pathrag communities report",
+        )
+
+
+def _check(**options: tuple[int, int]) -> None:
+    for name, (value, least) in options.items():
+        if value < least:
+            raise ConfigError(f"{name} must be at least {least}, not {value}.")
 
 
 def _names(db: QueryRunner, tenant: str, ids: Iterable[str]) -> dict[str, str]:
@@ -387,14 +390,17 @@ def _names(db: QueryRunner, tenant: str, ids: Iterable[str]) -> dict[str, str]:
 
 
 def _found(
-    chosen: Sequence[CommunityScore],
-    stored: Mapping[str, StoredCommunity],
-    reports: Mapping[str, CommunityReport],
-) -> Iterable[FoundCommunity]:
-    for rank, score in enumerate(chosen, start=1):
-        community = stored[score.community_id]
-        report = reports[score.community_id]
-        yield FoundCommunity(rank, score, report, community.level, community.size)
+    chosen: Iterable[CommunityScore], stored: Mapping[str, StoredCommunity]
+) -> tuple[FoundCommunity, ...]:
+    """Give the chosen communities; one that was deleted meanwhile is left out."""
+    there = [
+        (score, stored[score.community_id]) for score in chosen if score.community_id in stored
+    ]
+    return tuple(
+        FoundCommunity(rank, score, community.report, community.level, community.size)
+        for rank, (score, community) in enumerate(there, start=1)
+        if community.report is not None
+    )
 
 
 def _entities(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -18,8 +19,11 @@ from pathrag_gds.communities.retrieve import (
     score_by_overlap,
     terms_of,
 )
+from pathrag_gds.communities.search import choose_reports
 from pathrag_gds.communities.types import CommunityReport
 from pathrag_gds.errors import TenantError
+from tests.fakes import RecordingDatabase
+from tests.unit.test_context import RECORD, Encoder
 
 NAMES = {"e1": "Ebenezer Scrooge", "e2": "Jacob Marley", "e3": "Zoë_Kazan", "e4": ""}
 
@@ -217,3 +221,61 @@ def test_reports_of_two_tenants_are_refused() -> None:
     mixed = (REPORTS[0], report("c2", "x", "e1", tenant="globex"), report("c", "", tenant="a"))
     with pytest.raises(TenantError, match="3 tenants are asked at once: 'a', 'acme', …"):
         collect_seeds(overlap(("c1", 1)), mixed)
+
+
+def stored(id_: str, **report: Any) -> dict[str, Any]:
+    told = {
+        "title": id_,
+        "summary": "x",
+        "findings": None,
+        "explanations": None,
+        "key_entities": ["e1"],
+        "key_entities_from": "answer",
+        "rating": None,
+        "rating_explanation": None,
+        "origin": "llm",
+        "form": "strict",
+        "repairs": None,
+        "content_hash": "h",
+    }
+    return {"id": id_, "level": 1, "parent_id": "c0", "size": 3, "report": told | report}
+
+
+def test_by_vector_only_the_chosen_reports_are_read() -> None:
+    db = RecordingDatabase(
+        {
+            "communities/live_run": [{"run": {"id": "r1"}}],
+            "schema/vector_record": [{"record": {**RECORD, "role": "community"}}],
+            "communities/cosines": [
+                {"id": "c1", "cosine": 0.25},
+                {"id": "c2", "cosine": 1.0000001},
+                {"id": "c3", "cosine": None},
+                {"id": "c4", "cosine": -0.5},
+            ],
+            "communities/read_chosen": lambda p: [stored(id_) for id_ in p["ids"]],
+        }
+    )
+    found = choose_reports(db, Encoder(), "Who?", tenant="acme", count=5)
+    assert [(c.rank, c.report.community_id, c.score.score) for c in found.communities] == [
+        (1, "c2", 1.0),
+        (2, "c1", 0.25),
+    ]
+    assert (found.scorer, found.most) == ("cosine", 4)
+    assert found.warnings == ("1 reports have no vector yet. Run: pathrag embed",)
+    assert db.calls[-1] == (
+        "communities/read_chosen",
+        {"tenant": "acme", "run": "r1", "ids": ["c2", "c1"]},
+    )
+
+
+def test_a_community_that_was_deleted_meanwhile_is_left_out() -> None:
+    db = RecordingDatabase(
+        {
+            "communities/live_run": [{"run": {"id": "r1"}}],
+            "schema/vector_record": [{"record": {**RECORD, "role": "community"}}],
+            "communities/cosines": [{"id": "c1", "cosine": 0.5}, {"id": "c2", "cosine": 0.25}],
+            "communities/read_chosen": [stored("c2")],
+        }
+    )
+    found = choose_reports(db, Encoder(), "Who?", tenant="acme")
+    assert [(c.rank, c.report.community_id) for c in found.communities] == [(1, "c2")]
