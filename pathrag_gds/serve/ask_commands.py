@@ -51,7 +51,7 @@ __all__ = ["ask"]
 @connection_options
 @output_options
 def ask(question: str, show_prompt: bool, stream: bool, as_json: bool, **options: Any) -> None:
-    """Let a language model answer QUESTION from its paths, or by another --method.
+    """Let a language model answer QUESTION from its paths.
 
     Prints the answer, then the paths that it cites, then what of it cites none. Where no path
     passes --min-score, the answer is that the graph does not say, and no model is asked.
