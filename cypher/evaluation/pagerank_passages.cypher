@@ -15,7 +15,7 @@
 UNWIND $seeds AS seed
 MATCH (s:__Entity__ {tenant: $tenant, id: seed.id})
 CALL gds.pageRank.stream($graph, {sourceNodes: [s], dampingFactor: $damping,
-    maxIterations: $iterations, tolerance: $tolerance, concurrency: 1}) YIELD nodeId, score
+    maxIterations: $iterations, tolerance: $tolerance, concurrency: 1, logProgress: false}) YIELD nodeId, score
 WITH nodeId, sum(seed.weight * score) AS score
 WHERE score > 0
 WITH gds.util.asNode(nodeId) AS e, score

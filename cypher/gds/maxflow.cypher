@@ -20,7 +20,7 @@ WITH gds.graph.project($graph, tail, head,
 CALL (made) {
     UNWIND $pairs AS pair
     CALL gds.maxFlow.stream(made.graphName, {sourceNodes: [pair[0]], targetNodes: [pair[1]],
-        capacityProperty: 'capacity', concurrency: 1}) YIELD source, target, flow
+        capacityProperty: 'capacity', concurrency: 1, logProgress: false}) YIELD source, target, flow
     WITH pair, source, target, flow
     WHERE flow > 0
     RETURN collect([pair[0], pair[1], source, target, flow]) AS found

@@ -24,7 +24,7 @@ CALL (made) {
     UNWIND $seeds AS seed
     CALL gds.pageRank.stream(made.graphName, {sourceNodes: [seed], dampingFactor: $damping,
         maxIterations: $iterations, tolerance: 0.0, relationshipWeightProperty: 'share',
-        concurrency: 1}) YIELD nodeId, score
+        concurrency: 1, logProgress: false}) YIELD nodeId, score
     WITH seed, nodeId, score
     WHERE score > 0
     WITH seed, collect(nodeId) AS nodes, collect(score / (1 - $damping)) AS resources

@@ -18,7 +18,7 @@ WITH gds.graph.project($graph, tail, head,
 CALL (made) {
     UNWIND $trees AS tree
     CALL gds.steinerTree.stream(made.graphName, {sourceNode: tree[0][0], targetNodes: tree[1],
-        relationshipWeightProperty: 'cost', concurrency: 1}) YIELD nodeId, parentId
+        relationshipWeightProperty: 'cost', concurrency: 1, logProgress: false}) YIELD nodeId, parentId
     WITH tree[0][0] AS root, nodeId, parentId
     WHERE nodeId <> root
     RETURN collect([root, nodeId, parentId]) AS found

@@ -16,7 +16,7 @@ UNWIND $seeds AS id
 MATCH (s:__Entity__ {tenant: $tenant, id: id})
 CALL (s) {
     CALL gds.pageRank.stream($graph, {sourceNodes: [s], dampingFactor: $damping,
-        maxIterations: $iterations, tolerance: 0.0, concurrency: 1}) YIELD nodeId, score
+        maxIterations: $iterations, tolerance: 0.0, concurrency: 1, logProgress: false}) YIELD nodeId, score
     WITH gds.util.asNode(nodeId) AS e, score
     WHERE score > 0
     RETURN e, score ORDER BY score DESC, e.id LIMIT $most

@@ -18,7 +18,7 @@ WITH gds.graph.project($graph, tail, head,
 CALL (made) {
     UNWIND $pairs AS pair
     CALL gds.shortestPath.yens.stream(made.graphName, {sourceNode: pair[0], targetNode: pair[1],
-        k: $k, relationshipWeightProperty: 'cost', concurrency: 1}) YIELD nodeIds, totalCost
+        k: $k, relationshipWeightProperty: 'cost', concurrency: 1, logProgress: false}) YIELD nodeIds, totalCost
     RETURN collect([nodeIds, totalCost]) AS found
 }
 CALL gds.graph.drop(made.graphName, false) YIELD graphName
