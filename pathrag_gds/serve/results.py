@@ -136,6 +136,10 @@ def show_explanation(out: Console, explanation: Explanation, *, rows: int = 5) -
     if told := left_out(result):
         show_wrapped(out, f"left out: {told}", "")
         out.print()
+    if joined := meetings(result):
+        for line in joined:
+            show_wrapped(out, line, "")
+        out.print()
     show_result(out, result)
 
 
@@ -156,6 +160,16 @@ def shape_text(shape: Mapping[str, Any]) -> str:
         if key not in ("kind", "larger"):
             told.append(f"{key.replace('_', ' ')}: {value}" if value is not True else key)
     return plain("; ".join(told))
+
+
+def meetings(result: SearchResult) -> list[str]:
+    """Say where chains of several names meet, best first, a line for each conjunction."""
+    return [
+        f"joined: {plain(pattern.text)} "
+        + ("not counted" if pattern.total is None else f"{pattern.total:,} in the graph")
+        for pattern in result.patterns
+        if len(pattern.chains) > 1
+    ]
 
 
 def left_out(result: SearchResult) -> str:

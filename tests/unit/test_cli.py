@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,18 +38,21 @@ from pathrag_gds.serve.command import command_line
 from pathrag_gds.serve.options import read_search, repeated
 from pathrag_gds.types import (
     Answer,
+    Chain,
     Cut,
     DepthTrace,
     Edge,
     Entity,
     Explanation,
     Hop,
+    Pattern,
     RankedPath,
     ResultHop,
     SearchResult,
     SearchStats,
     Seed,
     Source,
+    Step,
     TracedPath,
 )
 from pathrag_gds.types import Path as GraphPath
@@ -520,6 +523,16 @@ def test_explain_says_what_was_left_out_at_the_end(
     lines = after.splitlines()
     first = next(i for i, line in enumerate(lines) if line.startswith("Answer  "))
     assert lines[:first] == told
+
+
+def test_explain_says_where_chains_of_several_names_meet(rag: FakeRAG) -> None:
+    chains = tuple(Chain(start, (Step("MADE", True),)) for start in "ab")
+    text = "a made A. b made A. The answer is A."
+    both, one = Pattern(chains, text, "…", {}, total=1200), Pattern(chains[:1], "a.", "…", {}, 1)
+    rag.answer = result(patterns=(both, one, replace(both, total=None)))
+    _, out, _ = run("explain", "Where?")
+    joined = [line for line in out.splitlines() if line.startswith("joined: ")]
+    assert joined == [f"joined: {text} 1,200 in the graph", f"joined: {text} not counted"]
 
 
 def test_explain_as_json_adds_seeds_and_depths(rag: FakeRAG) -> None:
