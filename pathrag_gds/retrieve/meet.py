@@ -85,7 +85,11 @@ def join(
 def _joined(session: Session, conjunction: Conjunction, text: str, rerank: float) -> Joined:
     """Score a conjunction by the terms of a path, as one: by its longest chain and worst link."""
     chains = conjunction.chains
-    answer = shifted(rerank, _PER_MENTION * (len(chains) - 1))
+    ends = {end for condition in conjunction.conditions for end in condition.ends}
+    # What a node tells of itself, its chains do not say: among events that alone decides, and the
+    # paths that they are compared with were read with it.
+    told = any(session.entities[end].description for end in ends & session.entities.keys())
+    answer = rerank if told else shifted(rerank, _PER_MENTION * (len(chains) - 1))
     worst = min(chains, key=lambda chain: session.link_score.get(chain.start, 0.0)).start
     types = [step.type for chain in chains for step in chain.steps]
     ways = [

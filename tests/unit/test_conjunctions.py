@@ -249,3 +249,16 @@ def test_paths_that_were_not_read_may_meet(cut: dict[str, Any]) -> None:
     result, _ = search(strategy="both", patterns=0, max_depth=1, top_k=2, **cut)
     # With one extension each, ann's is x and bob's is y: where they meet only a pattern would tell.
     assert (nodes(result) == ["anny", "boby"]) == (not cut)
+
+
+def test_what_tells_something_of_itself_is_no_surer_for_the_names_it_meets() -> None:
+    options: dict[str, Any] = {"strategy": "both", "max_depth": 1, "patterns": 0, "min_score": 0.0}
+    scores = {BOTH: 0.4}
+    films = {film: {"description": "A film of the sea."} for film in "xyz"}
+    found = []
+    for told in ({}, films):
+        graph = MemoryGraph(FILMS, seeds=[], nodes=told)
+        result = ask(graph, scores, question=QUESTION, top_k=2, **options)
+        found.append({p.score for p in result.paths if p.text == BOTH})
+    # 3 more on the logit of 0.4, and none.
+    assert found == [{0.930509}, {0.4}]
