@@ -291,8 +291,9 @@ class PathRAG:
             fusion: Weights of the rankings, and options of communities; defaults where it is None.
 
         Raises:
-            ConfigError: As for :meth:`search`; or, by ``community``, the tenant has no communities
-                or no reports. ``hybrid`` does without them and says so in ``warnings``.
+            ConfigError: As for :meth:`search`; another method than ``path`` is given with options
+                that say where paths may go; or, by ``community``, the tenant has no communities or
+                no reports. ``hybrid`` does without them and says so in ``warnings``.
             EncoderMismatch: The vectors in the database are of another encoder.
             DatabaseError: The server refused or failed a statement.
         """
@@ -300,10 +301,11 @@ class PathRAG:
             return self.search(
                 question, tenant=tenant, config=config, start_ids=start_ids, **overrides
             )
-        from pathrag_gds.answer.methods import FusionOptions, find
+        from pathrag_gds.answer.methods import FusionOptions, check_unrestricted, find
         from pathrag_gds.communities.search import search_communities
 
         config = (config or self.config).with_(**overrides)
+        check_unrestricted(method, config)
         tenant = self._tenant(tenant)
         fusion = fusion or FusionOptions()
         if method == "community":
@@ -548,8 +550,8 @@ class PathRAG:
                 prompts of methods other than ``path`` take at most both budgets together.
 
         Raises:
-            ConfigError: As for :meth:`ask`; the method is unknown; or ``community`` and ``global``
-                find no communities or no reports.
+            ConfigError: As for :meth:`ask` and :meth:`query`; or ``community`` and ``global`` find
+                no communities or no reports.
             EncoderMismatch: The vectors in the database are of another encoder.
             DatabaseError: The server refused or failed a statement.
             LLMError: The model does not answer, or its answer broke off.
@@ -557,13 +559,15 @@ class PathRAG:
         """
         from pathrag_gds.answer.ask import Asking, answer_by, has_reports, reports_of
         from pathrag_gds.answer.generate import generate_answer
-        from pathrag_gds.answer.methods import FusionOptions
+        from pathrag_gds.answer.methods import FusionOptions, check_unrestricted
 
         check_prompt_options(order=order, budget=budget, chunk_budget=chunk_budget)
         if not question.strip():
             raise ConfigError("The question is empty.", hint='Ask one: "Who is Jane?"')
-        writer = llm or self.llm or self._configured_llm()
         searched = (config or self.config).with_(**overrides)
+        if method != "path":
+            check_unrestricted(method, searched)
+        writer = llm or self.llm or self._configured_llm()
         named = self._tenant(tenant)
         options = fusion or FusionOptions()
 

@@ -50,6 +50,7 @@ __all__ = [
     "FusionOptions",
     "Method",
     "RankingName",
+    "check_unrestricted",
     "find",
     "passages_of_paths",
     "shown_of",
@@ -68,6 +69,9 @@ questions and 0 to 4 of MuSiQue's, near the middle of what is equally good on bo
 DEFAULT_K = 5.0
 """Of the fusion. Smaller than the 60 of its authors, who fused rankings of a thousand: here the
 first places of a ranking are what it is sure of."""
+
+# Options that say where paths may go; what is found by vector, words or reports knows none of them.
+_RESTRICTIONS = ("rel_types", "labels", "scope", "node_filter", "relationship_filter")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +128,23 @@ class FusionOptions:
             return {"vector": 1.0}
         weights = {**DEFAULT_WEIGHTS, **self.weights}
         return {name: weights[name] for name in RANKINGS if weights[name] > 0}
+
+
+def check_unrestricted(method: str, config: SearchConfig) -> None:
+    """Refuse to go by a method that would show what the user has shut out.
+
+    Args:
+        method: Any but ``path``.
+
+    Raises:
+        ConfigError: The configuration says where paths may go.
+    """
+    given = [name for name in _RESTRICTIONS if getattr(config, name)]
+    if given:
+        raise ConfigError(
+            f"{', '.join(given)}: only paths keep to this, and method {method!r} shows more.",
+            hint="Leave it out, or use method path.",
+        )
 
 
 @dataclass(frozen=True, slots=True)

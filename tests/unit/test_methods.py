@@ -13,6 +13,7 @@ import pytest
 from pathrag_gds.answer.methods import (
     FusedResult,
     FusionOptions,
+    check_unrestricted,
     find,
     passages_of_paths,
     shown_of,
@@ -302,6 +303,21 @@ def test_a_threshold_counts_ranks_and_patterns_anew() -> None:
 def test_options_out_of_range_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
         FusionOptions(**options)
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"scope": ("person",), "rel_types": ("owns",)}, "rel_types, scope: only paths"),
+        ({"labels": ("person",)}, "labels: only paths"),
+        ({"node_filter": {"role": "cook"}}, "node_filter: only paths"),
+        ({"relationship_filter": {"since": 2}}, "relationship_filter: only paths"),
+    ],
+)
+def test_other_methods_refuse_what_only_paths_keep_to(given: dict[str, Any], named: str) -> None:
+    with pytest.raises(ConfigError, match=named):
+        check_unrestricted("hybrid", SearchConfig(**given))
+    check_unrestricted("hybrid", SearchConfig(top_k=3))
 
 
 def test_large_tenants_ask_the_indexes_as_far_as_others_crowd_them() -> None:
