@@ -196,6 +196,9 @@ FURTHER: Mapping[str, tuple[str, list[str]]] = {
     "query by vector": ("query", [QUESTION, "--method", "vector", "--json"]),
     "query by all methods": ("query", [QUESTION, "--method", "hybrid", "--json"]),
     "query by flow": ("query", [QUESTION, "--pruner", "flow:pagerank", "--json"]),
+    "ask of reports": ("ask", [QUESTION, "--method", "global"]),
+    "ask of communities": ("ask", [QUESTION, "--method", "community", "--json"]),
+    "ask of paths and texts": ("ask", [QUESTION, "--method", "hybrid", "--json"]),
     "communities detect by Leiden": ("communities detect", ["--algorithm", "leiden"]),
     "communities report by a model": ("communities report", ["--yes"]),
     "patterns --delete": ("patterns", ["--delete", SAVED]),
@@ -235,7 +238,9 @@ def _saved(place: Place, tenant: str) -> Any:
 
 METHODS: Mapping[str, Callable[[Place, str], Any]] = {
     "ask": lambda place, tenant: place.rag.ask(QUESTION, tenant=tenant),
+    "ask_by": lambda place, tenant: place.rag.ask_by(QUESTION, method="global", tenant=tenant),
     "delete_pattern": lambda place, tenant: place.rag.delete_pattern(SAVED, tenant=tenant),
+    "detect_communities": lambda place, tenant: place.rag.detect_communities(tenant=tenant),
     "explain": lambda place, tenant: place.rag.explain(QUESTION, tenant=tenant),
     "patterns": lambda place, tenant: place.rag.patterns(tenant=tenant),
     "prompt": lambda place, tenant: place.rag.prompt(QUESTION, tenant=tenant),
@@ -243,6 +248,7 @@ METHODS: Mapping[str, Callable[[Place, str], Any]] = {
         place.rag.search(QUESTION, tenant=tenant)
     ),
     "query": lambda place, tenant: place.rag.query(QUESTION, method="hybrid", tenant=tenant),
+    "report_communities": lambda place, tenant: place.rag.report_communities(tenant=tenant),
     "run_pattern": lambda place, tenant: place.rag.run_pattern(SAVED, ["Jane"], tenant=tenant),
     "save_pattern": _saved,
     "search": lambda place, tenant: place.rag.search(QUESTION, tenant=tenant),
