@@ -55,6 +55,8 @@ QUESTION_PREFIX = "pathrag-question-"
 _ABANDONED_MINUTES = 60
 # A graph is made anew so often when other processes make or drop it at the same time.
 _ATTEMPTS = 3
+# What GDS says to a name that is in use when a projection begins, and to one taken before it ends.
+_TAKEN = ("already exists", "already loaded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +161,8 @@ def ensure_projection(db: Database, tenant: str) -> str:
             )
         except DatabaseError as error:
             # Somebody else was quicker; whether theirs is new enough is seen by looking again.
-            if "already exists" not in error.message or attempt == _ATTEMPTS - 1:
+            quicker = any(told in error.message for told in _TAKEN)
+            if not quicker or attempt == _ATTEMPTS - 1:
                 raise
             continue
         if made and made[0]["nodes"]:
