@@ -35,6 +35,7 @@ from pathrag_gds.evaluation.metrics import (
 from pathrag_gds.evaluation.questions import asked_text, select, start_ids
 from pathrag_gds.evaluation.systems import PROMPT_PATHS
 from pathrag_gds.evaluation.tenant import tenant_of
+from pathrag_gds.models.path_reranker import shipped_reranker
 from pathrag_gds.types import Path as GraphPath
 
 # The best fifty, as ``pathrag eval`` asks for, so that there are paths beyond the first five.
@@ -96,7 +97,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             dataset.questions, buckets=dataset.report, group=dataset.main, limit=given.limit
         )
         condition = dataset.conditions[0]
-        with PathRAG.connect(home=given.home, tenant=tenant_of(dataset)) as rag:
+        with PathRAG.connect(
+            home=given.home, tenant=tenant_of(dataset), reranker=str(shipped_reranker())
+        ) as rag:
             for question in questions:
                 text = asked_text(question, condition)
                 gold = dataset.graph.gold_paths(question)
