@@ -122,6 +122,7 @@ _SUPERLATIVES = tuple(
 )
 _NO_SUPERLATIVE = re.compile(
     r"\bat (?:the )?(?:most|least|best|worst|latest|earliest|first|last)\b"
+    r"|\bfor the (?:very )?(?:first|last) time\b"
     r"|\b(?:most|best|least) (?:famous|known|notable|remembered|recogni[sz]ed|noted|celebrated)\b"
     r"|\bbest (?:friends?|man|men|picture|actor|actress|director|supporting|sellers?|selling"
     r"|describes?|described|practices?|western|buy|suited|regards|of)\b"

@@ -33,8 +33,14 @@ _NUMBER_OF = re.compile(
 )
 _COUNT = re.compile(r"^count (?:up )?(?:all )?(?:of )?(?:the |every )?(?P<what>[a-z].*)")
 _HOW_OFTEN = re.compile(rf"^(?:how often|how many times) (?={BE} |{DO} |{HAVE} )(?P<what>.+)$")
-# How long something took is no number of things in the graph.
-_SPELL = frozenset(("year", "day", "week", "month", "hour", "minute", "second", "time"))
+# How long, far or heavy something is is no number of things in the graph.
+_UNITS = """
+    year day week month hour minute second time
+    metre meter kilometre kilometer km mile foot yard inch
+    gram kilo kilogram kg pound ounce ton tonne
+    litre liter degree percent acre hectare
+"""
+_SPELL = frozenset(_UNITS.split())
 
 
 def count_shape(asked: Asked) -> Shape | None:
@@ -47,7 +53,7 @@ def count_shape(asked: Asked) -> Shape | None:
         if match is None:
             continue
         noun = _END_OF_NOUN.sub("", match["what"].removeprefix("of ").removeprefix("the "))
-        if not noun or (form is not _COUNT and stems(noun) & _SPELL):
+        if not noun or (form is not _COUNT and kind_words(noun) & _SPELL):
             continue
         keys = _key_inside(asked, match["what"])
         named = asked.ids()
@@ -125,7 +131,7 @@ def _called(match: re.Match[str], keys: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _how_many(match: re.Match[str], keys: tuple[str, ...]) -> tuple[str, ...]:
-    return () if stems(match["what"]) & _SPELL else _called(match, keys)
+    return () if kind_words(match["what"]) & _SPELL else _called(match, keys)
 
 
 _FORMS: tuple[tuple[re.Pattern[str], _Keys], ...] = tuple(

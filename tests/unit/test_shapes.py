@@ -67,6 +67,9 @@ KINDS = {
         In which harbor did Otto lose his hat before the storm?
         Where did Otto go after the storm?
         Where did Otto first see the sea?
+        When did Otto see the sea for the first time?
+        How many metres above the water does the Fram ride?
+        how many miles did Otto walk
         When did Otto last visit?
         What did Otto do at first?
         What happened at last on the Fram?
