@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -13,6 +13,7 @@ from pathrag_gds.answer.overview import (
     answer_from_reports,
 )
 from pathrag_gds.answer.sources import (
+    Source,
     SourcedAnswer,
     answer_from_sources,
     build_source_prompt,
@@ -145,38 +146,32 @@ def _told(choice: Choice | None) -> str:
 
 def _from_communities(asking: Asking) -> SourcedAnswer:
     found = asking.communities()
-    prompt = build_source_prompt(
-        asking.question,
-        sources_of_community_result(found),
-        count_tokens=asking.count_tokens,
-        budget=asking.budget,
-    )
-    return answer_from_sources(
-        prompt,
-        asking.llm,
-        tenant=asking.tenant,
-        method="community",
-        warnings=found.warnings,
-        on_text=asking.on_text,
-        stream=asking.stream,
-    )
+    sources = sources_of_community_result(found)
+    return _from_sources(asking, sources, "community", found.warnings)
 
 
 def _from_hybrid(asking: Asking, choice: Choice | None = None) -> SourcedAnswer:
     found = asking.fused()
+    return _from_sources(asking, sources_of_fused(found), "hybrid", found.warnings, _told(choice))
+
+
+def _from_sources(
+    asking: Asking,
+    sources: Sequence[Source],
+    method: Literal["community", "hybrid"],
+    warnings: Sequence[str],
+    reason: str = "",
+) -> SourcedAnswer:
     prompt = build_source_prompt(
-        asking.question,
-        sources_of_fused(found),
-        count_tokens=asking.count_tokens,
-        budget=asking.budget,
+        asking.question, sources, count_tokens=asking.count_tokens, budget=asking.budget
     )
     return answer_from_sources(
         prompt,
         asking.llm,
         tenant=asking.tenant,
-        method="hybrid",
-        reason=_told(choice),
-        warnings=found.warnings,
+        method=method,
+        reason=reason,
+        warnings=warnings,
         on_text=asking.on_text,
         stream=asking.stream,
     )
